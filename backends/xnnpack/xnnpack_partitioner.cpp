@@ -58,9 +58,16 @@ std::vector<std::vector<const Node*>> groups(const Options& options, const Progr
   return result;
 }
 
+// The option that costs decide where it is not given.
+Choice* choice_of(std::string_view key, Options& options) {
+  if (key == "layer_norm") return &options.layer_norm;
+  return key == "repeats" ? &options.repeats : nullptr;
+}
+
 // Steps that repeat with the same weights, of nodes that are in no group.
 std::vector<std::vector<const Node*>> steps(const QueryContext& context,
                                             const std::vector<std::vector<const Node*>>& groups) {
+  if (context.options.repeats == Choice::Never) return {};
   std::unordered_set<const Node*> grouped;
   for (const auto& group : groups) grouped.insert(group.begin(), group.end());
   return find_repeats(context, [&](const Node& node) {
@@ -78,11 +85,15 @@ std::vector<CompileSpec> compile_specs(const Options& options) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
-  return {{"exclude", "ops that stay on ExecuTorch's kernels, joined by '+': gelu+aten.mul.Tensor"},
-          {"layer_norm",
-           "true or false: take native_layer_norm by its parts, or not (default: where that is cheaper)"},
-          {std::string(weights_key),
-           "f16: store the weights of products as f16, and compute with f32 (default: f32)"}};
+  return {
+      {"exclude", "ops that stay on ExecuTorch's kernels, joined by '+': gelu+aten.mul.Tensor"},
+      {"layer_norm",
+       "true or false: take native_layer_norm by its parts, or not (default: where that is cheaper)"},
+      {"repeats",
+       "true or false: steps that repeat with the same weights are delegates of their own, loaded once, or "
+       "not (default: where that is faster or copies of weights are many)"},
+      {std::string(weights_key),
+       "f16: store the weights of products as f16, and compute with f32 (default: f32)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptions& options) {
@@ -90,8 +101,9 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
   for (const auto& [key, value] : options) {
     if (key == "exclude") {
       partitioner->options_.excluded = split_names(value);
-    } else if (key == "layer_norm" && (value == "true" || value == "false")) {
-      partitioner->options_.layer_norm = value == "true" ? Choice::Always : Choice::Never;
+    } else if (Choice* choice = choice_of(key, partitioner->options_);
+               choice != nullptr && (value == "true" || value == "false")) {
+      *choice = value == "true" ? Choice::Always : Choice::Never;
     } else if (key == weights_key && (value == "f16" || value == "f32")) {
       partitioner->options_.half_weights = value == "f16";
     } else {

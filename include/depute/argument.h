@@ -7,6 +7,8 @@
 // Lists and texts point into their graph's arena (Graph::list) or the symbol table; a cell is 16 bytes. Which
 // kind of list a schema wants (ints or sym ints, and the empty list) comes from the op's schema, not from the
 // cell.
+//
+// What an argument leads to is const, also from a copy: who may edit a graph asks it (Graph::own).
 #pragma once
 
 #include <cstdint>
@@ -82,23 +84,20 @@ struct Argument {
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool is_list() const { return kind == Kind::List; }
 
-  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums. What a const
-  // argument holds is const, however deep.
-  Value* as_value();
+  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums.
   const Value* as_value() const;
   std::int64_t as_int() const;
   double as_double() const;
   bool as_bool() const;
-  Graph* as_graph();
   const Graph* as_graph() const;
   Symbol as_symbol() const;
   depute::ScalarType as_scalar_type() const;
-  std::span<Argument> as_list();
   std::span<const Argument> as_list() const;
-  std::span<NamedArgument> as_map();
   std::span<const NamedArgument> as_map() const;
 
  private:
+  friend class Graph;
+  friend class Node;
   template <typename T>
   static Argument enumeration(Kind kind, T value);
 
@@ -118,16 +117,24 @@ struct NamedArgument {
   Argument value;
 };
 
-// Calls visit on every Value cell below `argument`, an Argument or a const one, in order.
-template <typename AnyArgument, typename Visit>
-void for_each_value(AnyArgument& argument, Visit&& visit) {
-  if (argument.kind == Argument::Kind::Value) {
-    visit(argument);
-  } else if (argument.kind == Argument::Kind::List) {
-    for (auto& element : argument.as_list()) for_each_value(element, visit);
+// Calls visit on every cell below `argument` that is no List and no Map, in order.
+template <typename Visit>
+void for_each_leaf(const Argument& argument, Visit&& visit) {
+  if (argument.kind == Argument::Kind::List) {
+    for (const Argument& element : argument.as_list()) for_each_leaf(element, visit);
   } else if (argument.kind == Argument::Kind::Map) {
-    for (auto& entry : argument.as_map()) for_each_value(entry.value, visit);
+    for (const NamedArgument& entry : argument.as_map()) for_each_leaf(entry.value, visit);
+  } else {
+    visit(argument);
   }
+}
+
+// The same for Value cells alone.
+template <typename Visit>
+void for_each_value(const Argument& argument, Visit&& visit) {
+  for_each_leaf(argument, [&](const Argument& leaf) {
+    if (leaf.is_value()) visit(leaf);
+  });
 }
 
 }  // namespace depute

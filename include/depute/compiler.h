@@ -5,10 +5,10 @@
 //   DEPUTE_TRY(Compiled compiled, compiler.lower(std::move(program), {.backends = {{"xnnpack"}}}));
 //   DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));          // bytes.pte
 //
-// compile() is all of it from file to file. Callers who want other steps between them have the parts as
-// functions: normalise() (normalise.h), bind_backend_ops() and expand_backend_ops() (backend_op.h),
-// to_backend() (to_backend.h), lower_leftovers(), make_report() and what adds to it (report.h), unmet()
-// (requirement.h).
+// compile() is all of it from file to file. Callers who want other steps between them have the parts of
+// lower(): normalise() (normalise.h), make_report() (report.h), Compiler::hand_over(), lower_leftovers(); and
+// what these are made of: bind_backend_ops() and expand_backend_ops() (backend_op.h), to_backend()
+// (to_backend.h), what adds to reports, unmet() (requirement.h).
 //
 // A compiler that nothing is added to may be used by several threads at a time, for several programs or one.
 #pragma once
@@ -24,6 +24,7 @@
 
 #include "depute/constant_method.h"
 #include "depute/exported_model.h"
+#include "depute/normalise.h"
 #include "depute/program.h"
 #include "depute/quantise.h"
 #include "depute/registry.h"
@@ -76,8 +77,7 @@ struct LowerOptions {
   // And what would change under other options, for which partitions are planned again. compile() asks for it
   // when a report is a page.
   bool tell_advice = false;
-  // Called with each step's and pass's name and the program it gave.
-  std::function<void(std::string_view step, const Program& program)> observe = {};
+  ObserveStep observe = {};  // of each step and pass
   // Called while a long step runs, with how much of it is done: "calibrate", 3 of 20 samples.
   std::function<void(std::string_view step, std::size_t done, std::size_t total)> progress = {};
 };
@@ -147,6 +147,9 @@ class Compiler {
   // Normalises the program, hands parts of it to the backends and normalises what is left. The report has no
   // refusals yet.
   Result<Compiled> lower(Program program, const LowerOptions& options = {}) const;
+  // The middle of it alone: puts the backends' own ops into what normalise() gave, and hands parts of it
+  // over. The report is that of make_report(), or what an earlier call gave.
+  Result<Compiled> hand_over(Compiled normalised, const LowerOptions& options = {}) const;
 
   // A lowered program as a .pte, with the .ptd files that it needs by the names they would have beside
   // `name`.

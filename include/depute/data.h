@@ -29,7 +29,8 @@ class Storage {
                                                std::span<const std::byte> bytes);
   static std::shared_ptr<const Storage> owned(std::vector<std::byte> bytes);
   // `size` bytes produced when needed (packing, transposing); `produce` must be pure: bytes() calls it once
-  // and keeps what it made, produced_hash() and each produce() call it for themselves.
+  // and keeps what it made, produced_hash() and each produce() call it for themselves. What it throws is an
+  // error of the step that needs the bytes.
   static std::shared_ptr<const Storage> lazy(std::size_t size,
                                              std::function<std::vector<std::byte>()> produce);
   // The same of bytes that need not be made all at once: `produce(offset, size)` makes some of them, both
@@ -63,6 +64,8 @@ class Storage {
   std::vector<std::byte> produce(std::size_t offset, std::size_t size) const;
   // The hash of a lazy storage's bytes: they are made for it once, and not kept. Thread-safe.
   const Hash128& produced_hash() const;
+  // Says whose bytes a lazy storage has, for the error of a producer that fails. Thread-safe.
+  void name_maker(Symbol maker) const;
 
  private:
   Storage() = default;

@@ -10,8 +10,9 @@
 // runner knows what changed. Everything lies in the graph's arena: nodes and values never move, and erased
 // ones are freed with the graph.
 //
-// A const graph has const nodes and values, and so on to all that they reach; only copies of arguments forget
-// it. Nothing is written when a const graph is read, so any number of threads may.
+// A const graph has const nodes and values, and so on to all that they reach, and no other graph takes its
+// values as operands: without a cast it is not edited. Nothing is written when a const graph is read, so any
+// number of threads may.
 #pragma once
 
 #include <cstdint>
@@ -176,8 +177,12 @@ class Node {
 
   // Every value the arguments hold, in order, once per use (nested lists and kwargs included).
   std::size_t operand_count() const { return uses_.size(); }
-  Value* operand(std::size_t i) { return uses_[i].argument_->as_value(); }
+  Value* operand(std::size_t i) { return uses_[i].argument_->value_ptr_; }
   const Value* operand(std::size_t i) const { return uses_[i].argument_->as_value(); }
+
+  // The graphs that the arguments name, in order: bodies that the node runs.
+  std::vector<Graph*> bodies();
+  std::vector<const Graph*> bodies() const;
 
   // Its own number in its graph, from creation on and for ever: what tables by node are indexed by. It says
   // nothing about the order of nodes; 0 is the return.
@@ -204,6 +209,8 @@ class Node {
  private:
   friend class Graph;
   Node() = default;
+  template <typename AnyGraph>
+  std::vector<AnyGraph*> collect_bodies() const;
 
   Symbol op_;
   const OpDef* def_ = nullptr;
@@ -290,7 +297,8 @@ class Graph {
 
   // --- building. Names are made unique in this graph: "add" may become "add_1".
   Value* add_input(Symbol name, const Type& type);
-  // Adds a node before `before` (null: at the end). Lists in arguments must come from this graph's list().
+  // Adds a node before `before` (null: at the end). Values in arguments must be this graph's, and lists come
+  // from its list().
   Node* add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
             std::span<const ResultSpec> results, Node* before = nullptr);
   Node* add(Symbol op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
@@ -328,12 +336,20 @@ class Graph {
   // `map_value`.
   template <typename MapValue>
   Argument import(const Argument& argument, MapValue&& map_value) {
+    return import_leaves(argument,
+                         [&](const Argument& leaf) -> Argument {
+                           return leaf.is_value() ? map_value(leaf.as_value()) : leaf;
+                         });
+  }
+  // The same with all mapped that is no list, map or complex number.
+  template <typename MapLeaf>
+  Argument import_leaves(const Argument& argument, MapLeaf&& map_leaf) {
     return import_argument(
         argument,
-        [](void* context, const Value* value) -> Argument {
-          return (*static_cast<std::remove_reference_t<MapValue>*>(context))(value);
+        [](void* context, const Argument& leaf) -> Argument {
+          return (*static_cast<std::remove_reference_t<MapLeaf>*>(context))(leaf);
         },
-        &map_value);
+        &map_leaf);
   }
 
   void expect_names(std::size_t count) { names_.reserve(names_.size() + count); }  // so many more
@@ -342,8 +358,13 @@ class Graph {
 
  private:
   Graph(const OpTable* ops, Symbol name);
-  using ImportFunction = Argument (*)(void* context, const Value* value);
-  Argument import_argument(const Argument& argument, ImportFunction map_value, void* context);
+  using ImportFunction = Argument (*)(void* context, const Argument& leaf);
+  Argument import_argument(const Argument& argument, ImportFunction map_leaf, void* context);
+  void check_argument(const Argument& argument) const;
+  template <typename Visit>
+  static void for_each_cell(Argument& argument, Visit&& visit);
+  template <typename Visit>
+  static void for_each_cell(Node& node, Visit&& visit);
   template <typename T>
   std::span<T> allocate(std::size_t count);
   void attach(Node& node);

@@ -58,9 +58,10 @@ struct LoweringPlace {
   std::string_view value = {};  // "input 'x'", "buffer 'count'"
   std::string_view tag = {};
   std::string_view backend = {};
+  std::string_view function = {};  // of the backend or partitioner, which threw: "preprocess()"
 };
 
-// "method forward, node a (aten.relu.default), tag t0, backend MyBackend"
+// "method forward, node a (aten.relu.default), tag t0, backend MyBackend, preprocess()"
 std::string place_text(const LoweringPlace& place);
 
 Failure lowering_error(LoweringFault fault, const LoweringPlace& place, std::string_view message,

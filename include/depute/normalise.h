@@ -20,6 +20,9 @@
 
 namespace depute {
 
+// Called after a step, with its name and the program that it gave.
+using ObserveStep = std::function<void(std::string_view step, const Program& program)>;
+
 struct NormaliseOptions {
   std::vector<OpsToNotDecompose> ops_to_not_decompose;
   // Core ops are written as ExecuTorch's Edge dialect has them, a linear layer as a permute and an addmm, for
@@ -27,8 +30,7 @@ struct NormaliseOptions {
   bool edge_forms = false;
   bool verify = false;    // check all invariants after each pass
   bool verified = false;  // verify_input() has passed the program
-  // Called after each pass, with its name.
-  std::function<void(std::string_view pass, const Program& program)> observe;
+  ObserveStep observe;    // of each pass
 };
 
 // Takes any program; one that verify_input() refuses is refused.

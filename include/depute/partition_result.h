@@ -1,12 +1,16 @@
 // What a partitioner answers: a tag per node, the backend of each tag, and why the other nodes stay.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "depute/program.h"
+#include "depute/region_options.h"
 
 #pragma GCC visibility push(default)
 
@@ -29,6 +33,15 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
+// The options that plan_together() drew a partition by. why_apart() names the one that keeps two apart.
+struct PartitionPlan {
+  RegionMode mode = RegionMode::Settled;
+  Horizontal horizontal = Horizontal::All;
+  std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
+  bool is_cut_by_values = false;  // max_nodes follows from ProposeOptions::max_values
+  bool is_isolated = false;       // a set of ProposeOptions::apart
+};
+
 struct PartitionResult {
   std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
   // Tag by node, for nodes of the method's graph and its bodies. Untagged nodes stay with the portable
@@ -44,6 +57,8 @@ struct PartitionResult {
   // Why nodes are delegated or not, each node once. Tags decide: a node without a verdict, or with one that
   // contradicts its tag, gets one that follows from the tag.
   std::vector<std::pair<const Node*, Verdict>> verdicts;
+  // By tag, for partitions of plan_together(); other partitioners leave it empty.
+  std::unordered_map<Symbol, PartitionPlan> plans;
 };
 
 }  // namespace depute

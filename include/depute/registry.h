@@ -61,6 +61,7 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
                                                       const BackendOptions& options);
 Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry);
 
+// Its backends are code of others: what they throw is an error with the backend's name and the function.
 class Registry {
  public:
   // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops:
@@ -82,6 +83,8 @@ class Registry {
   std::shared_ptr<const BackendOps> ops() const { return ops_; }
 
  private:
+  Status add_guarded(BackendEntry entry);
+
   std::shared_ptr<BackendOps> ops_ = std::make_shared<BackendOps>();
   std::vector<BackendEntry> entries_;
 };

@@ -128,7 +128,7 @@ Report make_report(const Program& normalised);
 // Adds the graph and its costs, of the program that make_report() was given.
 void add_page_facts(Report& report, const Program& normalised);
 // Adds what one backend's lowering decided.
-void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
+void add_verdicts(Report& report, std::string_view backend_name, std::span<const NodeVerdict> verdicts);
 void add_apart(Report& report, AllApart apart);
 void add_cache_use(Report& report, CacheUse use);
 // Lists the delegates of the lowered program.

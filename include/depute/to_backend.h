@@ -52,6 +52,7 @@ struct NodeVerdict {
   std::string source;  // "model.py:12 (features.0)"
   Symbol delegate;     // name of the delegate that took it; empty when none
   Verdict verdict;
+  std::vector<std::uint32_t> replaced = {};  // debug handles of the nodes in whose place it stands
 };
 
 // Why two delegates of one backend are not one, as data: why_apart.h.

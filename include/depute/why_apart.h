@@ -2,9 +2,8 @@
 //
 //   a -> tan -> b        "%a -> %tan -> %b: one partition with both would need its own result"
 //
-// Answers from a result alone, whatever partitioner made it, for each partition and the next one of the same
-// backend in the order in which they can run. Groups and limits are not known here: partitions that only
-// those keep apart get the answer Choice.
+// Answers for each partition and the next one of the same backend, in the order in which they can run. Paths
+// follow from a result alone, whatever partitioner made it; the other reasons from PartitionResult::plans.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,11 @@ struct WhyApart {
   enum class Reason : std::uint8_t {
     Circle,   // a path from one to the other passes a node that the backend does not take
     OneMore,  // one partition for both would force more partitions in all
-    Choice,   // possible, but the mode, limits, other backends or groups made it so
+    Repeat,   // steps that repeat with the same constants are partitions of their own (ProposeOptions::apart)
+    Limit,    // together they would be larger than max_nodes or max_values allow
+    Mode,     // the options `mode` or `horizontal`
+    Backends,  // several backends are planned together, for few partitions and not the fewest
+    Choice,    // possible; the partitioner drew them so
   };
   const Graph* graph = nullptr;
   Symbol first;
@@ -41,8 +44,9 @@ struct WhyAllApart {
   std::size_t not_told = 0;  // pairs beside them
 };
 
-inline constexpr std::size_t max_apart_told = 100;  // pairs of a method: a path can be as long as the graph
-inline constexpr std::size_t max_apart_path = 64;   // nodes
+// Pairs of a method: a path can be as long as the graph. Repeats, which have none, do not count.
+inline constexpr std::size_t max_apart_told = 100;
+inline constexpr std::size_t max_apart_path = 64;  // nodes
 
 // Time is linear in the nodes and edges of the method but for the paths.
 WhyAllApart why_apart(const Program& program, const PartitionResult& result);

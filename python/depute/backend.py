@@ -130,6 +130,10 @@ def known_backends(requests=()):
     return list((behind | known | brought).items())
 
 
+def workers_of(known):
+    return {name: backend for name, backend in known.items() if isinstance(backend, _depute.WorkerBackend)}
+
+
 def _own_backends():
     """Of a class that was defined anew under the same path the newest counts."""
     found = {}

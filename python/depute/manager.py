@@ -19,7 +19,7 @@ from . import _depute
 from ._errors import Error
 from ._executor import run_on
 from ._progress import waiting, watching
-from .backend import LoweredBackendModule, known_backends
+from .backend import LoweredBackendModule, known_backends, workers_of
 from .graph import op_name
 from .partitioning import backend_id, is_of_executorch, knows_edge_forms, requests
 from .program import Method, Program, _kind, as_one_program, as_program, existing, write_whole
@@ -267,12 +267,14 @@ class EdgeProgramManager(_Manager):
         self._report = _depute.make_report(self.program._native)
         self._constants = dict(_checked_constants(constant_methods, self.program._native))
         self._preserved = []
+        self._workers = {}
 
     @classmethod
-    def _made(cls, program, report, constants, preserved=()):
+    def _made(cls, program, report, constants, preserved=(), workers=()):
         manager = cls.__new__(cls)
         manager.program, manager._report, manager._constants = program, report, dict(constants)
         manager._preserved = list(preserved)
+        manager._workers = dict(workers)  # that were asked, by id: their ops may be in the program
         return manager
 
     def _told(self):
@@ -290,7 +292,7 @@ class EdgeProgramManager(_Manager):
 
     def _with(self, native, report):
         report.input = self._report.input
-        return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved)
+        return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved, self._workers)
 
     def to_backend(self, partitioner: Any, *, jobs: int = 1, executor: Any = None, retries: int = 0, progress: Any = None) -> EdgeProgramManager:
         """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
@@ -299,14 +301,14 @@ class EdgeProgramManager(_Manager):
         """
         native, report = self.program._native, self._report
         rows = requests(partitioner)
-        rounds = [rows] if isinstance(partitioner, dict) else [[row] for row in rows]
+        known = self._workers | dict(known_backends(rows))
         with watching(progress, "to_backend") as watch:
-            run = run_on(executor, retries, watch)
-            for each in rounds:
-                if knows_edge_forms(each):
-                    native, report = _depute.to_edge(native, self._preserved, True)
-                native, report = _depute.to_backend(native, each, known_backends(each), jobs, report, run, watch)
-        return self._with(native, report)
+            if knows_edge_forms(rows):
+                native, report = _depute.to_edge(native, self._preserved, True)
+            native, report = _depute.to_backend(native, rows, list(known.items()), jobs, report, run_on(executor, retries, watch), watch)
+        after = self._with(native, report)
+        after._workers = workers_of(known)
+        return after
 
     def to_executorch(self, config: Any = None, *, progress: Any = None) -> ExecutorchProgramManager:
         """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
@@ -488,7 +490,8 @@ def to_edge_transform_and_lower(
             watch,
         )
     report.input = _input_name(programs)
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods, native))
+    workers = workers_of(dict(known_backends(asked)))
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods, native), workers=workers)
 
 
 def _input_name(programs):

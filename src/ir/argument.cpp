@@ -75,11 +75,6 @@ Argument Argument::map_of(std::span<NamedArgument> entries) {
   return argument;
 }
 
-Value* Argument::as_value() {
-  CHECK(kind == Kind::Value);
-  return value_ptr_;
-}
-
 const Value* Argument::as_value() const {
   CHECK(kind == Kind::Value);
   return value_ptr_;
@@ -101,11 +96,6 @@ bool Argument::as_bool() const {
   return kind == Kind::Float ? float_value_ != 0 : int_value_ != 0;
 }
 
-Graph* Argument::as_graph() {
-  CHECK(kind == Kind::Graph);
-  return graph_ptr_;
-}
-
 const Graph* Argument::as_graph() const {
   CHECK(kind == Kind::Graph);
   return graph_ptr_;
@@ -121,19 +111,9 @@ depute::ScalarType Argument::as_scalar_type() const {
   return static_cast<depute::ScalarType>(int_value_);
 }
 
-std::span<Argument> Argument::as_list() {
-  CHECK(kind == Kind::List || kind == Kind::Complex);
-  return {elements_, count};
-}
-
 std::span<const Argument> Argument::as_list() const {
   CHECK(kind == Kind::List || kind == Kind::Complex);
   return {elements_, count};
-}
-
-std::span<NamedArgument> Argument::as_map() {
-  CHECK(kind == Kind::Map);
-  return {entries_, count};
 }
 
 std::span<const NamedArgument> Argument::as_map() const {

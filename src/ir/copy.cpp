@@ -24,16 +24,6 @@ void inherit(Node& made, const Node& node) {
   made.replaced = node.replaced;
 }
 
-void NodeCopier::replace_bodies(Argument& argument) const {
-  if (argument.kind == Argument::Kind::Graph) {
-    argument = Argument::of(bodies_.at(argument.as_graph()));
-  } else if (argument.kind == Argument::Kind::List) {
-    for (Argument& element : argument.as_list()) replace_bodies(element);
-  } else if (argument.kind == Argument::Kind::Map) {
-    for (NamedArgument& entry : argument.as_map()) replace_bodies(entry.value);
-  }
-}
-
 void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies) {
   std::unordered_map<const Value*, Value*> values;
   for (const Value* input : from.inputs()) values[input] = to.add_input(input->name(), input->type());

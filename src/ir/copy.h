@@ -36,14 +36,15 @@ class NodeCopier {
 
   template <typename MapValue>
   Argument import(const Argument& argument, MapValue&& map_value) {
-    Argument copy = to_.import(argument, map_value);
-    if (!bodies_.empty()) replace_bodies(copy);
-    return copy;
+    return to_.import_leaves(argument, [&](const Argument& leaf) -> Argument {
+      if (leaf.is_value()) return map_value(leaf.as_value());
+      const bool is_replaced = leaf.kind == Argument::Kind::Graph && !bodies_.empty();
+      return is_replaced ? Argument::of(bodies_.at(leaf.as_graph())) : leaf;
+    });
   }
 
  private:
   Node* add(const Node& node);
-  void replace_bodies(Argument& argument) const;
 
   Graph& to_;
   const BodyMap& bodies_;

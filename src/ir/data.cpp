@@ -1,11 +1,14 @@
 #include "depute/data.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
 
 #include "support/check.h"
+#include "support/guarded.h"
 #include "support/mapped_file.h"
 
 namespace depute {
@@ -71,6 +74,21 @@ struct Storage::Lazy {
   std::atomic<bool> is_made = false;  // the bytes are there
   std::once_flag hashed;
   Hash128 hash;
+  std::atomic<Symbol> maker;
+
+  // What a producer, which may be code of others, gives.
+  template <typename Produce>
+  std::vector<std::byte> made(std::size_t size, Produce&& producer) const {
+    const auto place = [&] {
+      const Symbol known = maker;
+      return failure("data", known.empty() ? "bytes that are made when they are needed" : known.str(), {});
+    };
+    std::vector<std::byte> given = value_or_throw(call_foreign(place, producer));
+    if (given.size() == size) return given;
+    Diagnostic fault = place().error();
+    fault.message = fmt::format("{} bytes produced, {} promised", given.size(), size);
+    throw ThrownError(std::move(fault));
+  }
 };
 
 std::shared_ptr<const Storage> Storage::mapped(std::shared_ptr<const MappedFile> file,
@@ -153,8 +171,7 @@ std::span<const std::byte> Storage::bytes() const {
   CHECK(!is_elided()) << "the text form left out these " << size_ << " bytes";
   if (lazy_ == nullptr) return view_;
   std::call_once(lazy_->once, [&] {
-    lazy_->bytes = lazy_->produce();
-    CHECK(lazy_->bytes.size() == size_) << lazy_->bytes.size() << " bytes produced, " << size_ << " promised";
+    lazy_->bytes = lazy_->made(size_, lazy_->produce);
     lazy_->is_made = true;
   });
   return lazy_->bytes;
@@ -162,9 +179,11 @@ std::span<const std::byte> Storage::bytes() const {
 
 std::vector<std::byte> Storage::produce() const {
   CHECK(lazy_ != nullptr);
-  std::vector<std::byte> bytes = lazy_->produce();
-  CHECK(bytes.size() == size_) << bytes.size() << " bytes produced, " << size_ << " promised";
-  return bytes;
+  return lazy_->made(size_, lazy_->produce);
+}
+
+void Storage::name_maker(Symbol maker) const {
+  if (lazy_ != nullptr) lazy_->maker = maker;
 }
 
 const Hash128& Storage::produced_hash() const {
@@ -182,9 +201,7 @@ std::vector<std::byte> Storage::produce(std::size_t offset, std::size_t size) co
   CHECK(grain() != 0 && offset % grain() == 0 && size % grain() == 0 && size <= size_ &&
         offset <= size_ - size)
       << offset << " and " << size << " of " << size_ << " in grains of " << grain();
-  std::vector<std::byte> bytes = lazy_->produce_part(offset, size);
-  CHECK(bytes.size() == size) << bytes.size() << " bytes produced, " << size << " asked for";
-  return bytes;
+  return lazy_->made(size, [&] { return lazy_->produce_part(offset, size); });
 }
 
 std::span<const std::byte> TensorData::dense_bytes() const {

@@ -26,12 +26,6 @@ void check_nesting(const Argument& argument, int depth = 0) {
   }
 }
 
-template <typename Visit>
-void for_each_cell(std::span<Argument> args, std::span<NamedArgument> kwargs, Visit&& visit) {
-  for (Argument& argument : args) for_each_value(argument, visit);
-  for (NamedArgument& argument : kwargs) for_each_value(argument.value, visit);
-}
-
 }  // namespace
 
 std::string SourceLocation::str() const {
@@ -49,6 +43,25 @@ std::size_t Value::use_count() const {
   std::size_t count = 0;
   for (const Use* use = uses_; use != nullptr; use = use->next_) ++count;
   return count;
+}
+
+template <typename AnyGraph>
+std::vector<AnyGraph*> Node::collect_bodies() const {
+  std::vector<AnyGraph*> bodies;
+  const auto collect = [&](const Argument& leaf) {
+    if (leaf.kind == Argument::Kind::Graph) bodies.push_back(leaf.graph_ptr_);
+  };
+  for (const Argument& argument : args_) for_each_leaf(argument, collect);
+  for (const NamedArgument& argument : kwargs_) for_each_leaf(argument.value, collect);
+  return bodies;
+}
+
+std::vector<Graph*> Node::bodies() {
+  return collect_bodies<Graph>();
+}
+
+std::vector<const Graph*> Node::bodies() const {
+  return collect_bodies<const Graph>();
 }
 
 Graph::Graph(const OpTable* ops, Symbol name) : ops_(ops), name_(name) {
@@ -79,17 +92,44 @@ std::span<T> Graph::allocate(std::size_t count) {
   return {memory, count};
 }
 
+// The values that a node of this graph is called with, as cells that may be edited.
+template <typename Visit>
+void Graph::for_each_cell(Argument& argument, Visit&& visit) {
+  if (argument.kind == Argument::Kind::Value) {
+    visit(argument);
+  } else if (argument.kind == Argument::Kind::List) {
+    for (Argument& element : std::span(argument.elements_, argument.count)) for_each_cell(element, visit);
+  } else if (argument.kind == Argument::Kind::Map) {
+    for (NamedArgument& entry : std::span(argument.entries_, argument.count))
+      for_each_cell(entry.value, visit);
+  }
+}
+
+template <typename Visit>
+void Graph::for_each_cell(Node& node, Visit&& visit) {
+  for (Argument& argument : node.args_) for_each_cell(argument, visit);
+  for (NamedArgument& argument : node.kwargs_) for_each_cell(argument.value, visit);
+}
+
+// What a node may be called with: the use lists of another graph's values are not ours to edit.
+void Graph::check_argument(const Argument& argument) const {
+  check_nesting(argument);
+  for_each_value(argument, [&](const Argument& cell) {
+    CHECK(has(*cell.as_value())) << cell.as_value()->name().str() << " is no value of the graph";
+  });
+}
+
 // Makes one Use for every value cell of the node's arguments.
 void Graph::attach(Node& node) {
   for (const Argument& argument : node.args_) check_nesting(argument);
   for (const NamedArgument& argument : node.kwargs_) check_nesting(argument.value);
   std::size_t count = 0;
-  for_each_cell(node.args_, node.kwargs_, [&](Argument&) { ++count; });
+  for_each_cell(node, [&](const Argument&) { ++count; });
   node.uses_ = count <= node.uses_.size() ? node.uses_.first(count) : allocate<Use>(count);
   std::size_t i = 0;
-  for_each_cell(node.args_, node.kwargs_, [&](Argument& cell) {
+  for_each_cell(node, [&](Argument& cell) {
     Use& use = node.uses_[i++];
-    Value* value = cell.as_value();
+    Value* value = cell.value_ptr_;
     use.user_ = &node;
     use.argument_ = &cell;
     use.next_ = value->uses_;
@@ -134,6 +174,8 @@ Value* Graph::add_input(Symbol name, const Type& type) {
 Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
                  std::span<const ResultSpec> results, Node* before) {
   CHECK(before == nullptr || before->graph_ == this);
+  for (const Argument& argument : args) check_argument(argument);
+  for (const NamedArgument& argument : kwargs) check_argument(argument.value);
   Node* node = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
   node->op_ = op;
   node->def_ = ops_->find(op);
@@ -272,13 +314,14 @@ void Graph::replace_uses(Value& old, Value* replacement) {
 
 void Graph::set_operand(Use& use, Argument replacement) {
   CHECK(use.link_ != nullptr && use.user_->graph_ == this);
+  check_argument(replacement);
   *use.link_ = use.next_;
   if (use.next_ != nullptr) use.next_->link_ = use.link_;
   use.link_ = nullptr;
   *use.argument_ = replacement;
   ++revision_;
   if (replacement.is_value()) {
-    Value* value = replacement.as_value();
+    Value* value = replacement.value_ptr_;
     use.next_ = value->uses_;
     use.link_ = &value->uses_;
     if (use.next_ != nullptr) use.next_->link_ = &use.next_;
@@ -296,6 +339,8 @@ void Graph::set_operand(Node& node, std::size_t operand, Value* value) {
 
 void Graph::set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs) {
   CHECK(node.graph_ == this);
+  for (const Argument& argument : args) check_argument(argument);
+  for (const NamedArgument& argument : kwargs) check_argument(argument.value);
   detach(node);
   std::span<Argument> new_args = allocate<Argument>(args.size());
   std::ranges::copy(args, new_args.begin());
@@ -360,15 +405,13 @@ void Graph::move_before(Node& node, Node* before) {
   ++revision_;
 }
 
-Argument Graph::import_argument(const Argument& argument, ImportFunction map_value, void* context) {
+Argument Graph::import_argument(const Argument& argument, ImportFunction map_leaf, void* context) {
   switch (argument.kind) {
-    case Argument::Kind::Value:
-      return map_value(context, argument.as_value());
     case Argument::Kind::List:
     case Argument::Kind::Complex: {
       std::vector<Argument> elements;
       for (const Argument& element : argument.as_list()) {
-        elements.push_back(import_argument(element, map_value, context));
+        elements.push_back(import_argument(element, map_leaf, context));
       }
       Argument copy = list(elements);
       copy.kind = argument.kind;
@@ -377,11 +420,12 @@ Argument Graph::import_argument(const Argument& argument, ImportFunction map_val
     case Argument::Kind::Map: {
       std::vector<NamedArgument> entries;
       for (const NamedArgument& entry : argument.as_map()) {
-        entries.push_back({entry.name, import_argument(entry.value, map_value, context)});
+        entries.push_back({entry.name, import_argument(entry.value, map_leaf, context)});
       }
       return map(entries);
     }
     case Argument::Kind::None:
+    case Argument::Kind::Value:
     case Argument::Kind::Int:
     case Argument::Kind::Float:
     case Argument::Kind::Bool:
@@ -393,7 +437,7 @@ Argument Graph::import_argument(const Argument& argument, ImportFunction map_val
     case Argument::Kind::Graph:
     case Argument::Kind::Operator:
     case Argument::Kind::Delegate:
-      return argument;
+      return map_leaf(context, argument);
   }
   return argument;
 }

@@ -281,28 +281,23 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
 // Makes @name literals that name a graph of the method Graph arguments; the others must be delegates.
 void Parser::resolve_references(ProgramScope& scope, const MethodScope& method) {
   const Reference* next = nullptr;  // the literals come in the order in which they were read
-  auto resolve = [&](auto&& self, Argument& argument) -> void {
-    if (argument.kind == Argument::Kind::Delegate) {
-      auto found = method.bodies.find(next->name);
-      if (next->may_be_graph && found != method.bodies.end()) {
-        argument = Argument::of(found->second);
-      } else {
-        scope.delegate_uses.emplace_back(next->name, next->position);
-      }
-      ++next;
-    } else if (argument.kind == Argument::Kind::List) {
-      for (Argument& element : argument.as_list()) self(self, element);
-    } else if (argument.kind == Argument::Kind::Map) {
-      for (NamedArgument& entry : argument.as_map()) self(self, entry.value);
-    }
+  auto resolve = [&](const Argument& leaf) -> Argument {
+    if (leaf.kind != Argument::Kind::Delegate) return leaf;
+    const Reference& reference = *next++;
+    const auto found = method.bodies.find(reference.name);
+    if (reference.may_be_graph && found != method.bodies.end()) return Argument::of(found->second);
+    scope.delegate_uses.emplace_back(reference.name, reference.position);
+    return leaf;
   };
   for (const auto& [node, references] : method.references) {
     next = references.data();
-    std::vector<Argument> args(node->args().begin(), node->args().end());
-    std::vector<NamedArgument> kwargs(node->kwargs().begin(), node->kwargs().end());
-    for (Argument& argument : args) resolve(resolve, argument);
-    for (NamedArgument& argument : kwargs) resolve(resolve, argument.value);
-    node->graph().set_args(*node, args, kwargs);
+    Graph& graph = node->graph();
+    std::vector<Argument> args;
+    std::vector<NamedArgument> kwargs;
+    for (const Argument& argument : node->args()) args.push_back(graph.import_leaves(argument, resolve));
+    for (const auto& [name, argument] : node->kwargs())
+      kwargs.push_back({name, graph.import_leaves(argument, resolve)});
+    graph.set_args(*node, args, kwargs);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,29 +18,6 @@ std::string spelled(const Value& value) {
   std::string_view name = value.name().str();
   return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
 }
-
-// The nodes that were met: a table of pointers with open addressing, since a hash map of the library takes
-// longer than all other checks together.
-class NodeSet {
- public:
-  void reset(std::size_t count) {
-    shift_ = 64 - static_cast<int>(std::bit_width(2 * count + 1));
-    slots_.assign(std::size_t{1} << (64 - shift_), nullptr);
-  }
-  void add(const Node* node) { slots_[find(node)] = node; }
-  bool contains(const Node* node) const { return slots_[find(node)] == node; }
-
- private:
-  // Where the node is or may be put: less than half of the slots are taken.
-  std::size_t find(const Node* node) const {
-    auto hash = (reinterpret_cast<std::uintptr_t>(node) * 0x9E3779B97F4A7C15ULL) >> shift_;
-    while (slots_[hash] != nullptr && slots_[hash] != node) hash = (hash + 1) & (slots_.size() - 1);
-    return hash;
-  }
-
-  int shift_ = 63;
-  std::vector<const Node*> slots_;
-};
 
 class Verifier {
  public:
@@ -255,16 +231,14 @@ class Verifier {
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = method.outputs[i];
-      bool is_data =
-          spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
       bool is_input = spec.kind == OutputSpec::Kind::UserInputMutation;
-      if (is_data && !stored_inputs.contains(spec.target)) {
+      if (spec.mutates_data() && !stored_inputs.contains(spec.target)) {
         fail(fmt::format("it stores to \"{}\", which is no buffer or parameter of it", spec.target.str()));
       }
       if (is_input && !user_inputs.contains(spec.target)) {
         fail(fmt::format("it stores to \"{}\", which is no user input of it", spec.target.str()));
       }
-      if ((is_data || is_input) && !outputs[i].is_value()) {
+      if ((spec.mutates_data() || is_input) && !outputs[i].is_value()) {
         fail(fmt::format("what it stores to \"{}\" is no value", spec.target.str()));
       }
     }
@@ -273,12 +247,12 @@ class Verifier {
   // --- graphs
 
   void check(const Graph& graph) {
-    defined_.reset(graph.node_count());
+    defined_.assign(graph.node_ids(), false);
     for (const Value* input : graph.inputs()) type_is_sound(*input, nullptr);
     for (const Node& node : graph.nodes()) {
       if (node.op().empty()) fail("the node has no op", &node);
       operands_are_defined(node);
-      defined_.add(&node);
+      defined_[node.id()] = true;
       for (const Value* result : node.results()) type_is_sound(*result, &node);
     }
     operands_are_defined(*graph.return_node());
@@ -290,7 +264,7 @@ class Verifier {
     const Node* producer = value.producer();
     if (producer == nullptr)
       return value.index() < graph.inputs().size() && graph.inputs()[value.index()] == &value;
-    return defined_.contains(producer);
+    return &producer->graph() == &graph && defined_[producer->id()];
   }
 
   void operands_are_defined(const Node& node) {
@@ -362,7 +336,7 @@ class Verifier {
   std::string place_;
   std::unordered_set<Symbol> delegates_;
   std::unordered_set<const Graph*> bodies_;  // of the current method
-  NodeSet defined_;                          // nodes of the current graph, so far
+  std::vector<bool> defined_;                // by id: nodes of the current graph that were visited
 };
 
 }  // namespace

@@ -12,18 +12,6 @@ bool holds_graph(const Argument& argument) {
   return argument.kind == Argument::Kind::Graph;
 }
 
-// Of an argument that is const or not, as its bodies are.
-template <typename AnyArgument, typename AnyGraph>
-void collect_bodies(AnyArgument& argument, std::vector<AnyGraph*>& bodies) {
-  if (argument.kind == Argument::Kind::Graph) {
-    bodies.push_back(argument.as_graph());
-  } else if (argument.kind == Argument::Kind::List) {
-    for (auto& element : argument.as_list()) collect_bodies(element, bodies);
-  } else if (argument.kind == Argument::Kind::Map) {
-    for (auto& entry : argument.as_map()) collect_bodies(entry.value, bodies);
-  }
-}
-
 bool enter_all(const Node&) {
   return true;
 }
@@ -40,20 +28,6 @@ std::vector<AnyGraph*> collect(std::vector<AnyGraph*> roots) {
 }
 
 }  // namespace
-
-std::vector<Graph*> bodies_of(Node& node) {
-  std::vector<Graph*> bodies;
-  for (Argument argument : node.args()) collect_bodies(argument, bodies);
-  for (NamedArgument argument : node.kwargs()) collect_bodies(argument.value, bodies);
-  return bodies;
-}
-
-std::vector<const Graph*> bodies_of(const Node& node) {
-  std::vector<const Graph*> bodies;
-  for (const Argument& argument : node.args()) collect_bodies(argument, bodies);
-  for (const NamedArgument& argument : node.kwargs()) collect_bodies(argument.value, bodies);
-  return bodies;
-}
 
 bool has_bodies(const Node& node) {
   return std::ranges::any_of(node.args(), holds_graph) ||
@@ -78,7 +52,7 @@ std::vector<const Graph*> graphs_below(const Graph& graph) {
 }
 
 std::vector<const Graph*> graphs_below(const Node& node) {
-  return has_bodies(node) ? collect(bodies_of(node)) : std::vector<const Graph*>();
+  return has_bodies(node) ? collect(node.bodies()) : std::vector<const Graph*>();
 }
 
 std::string place_of(const Node& node) {

@@ -22,9 +22,7 @@
 
 namespace depute {
 
-// The bodies that a node's arguments name, in order.
-std::vector<Graph*> bodies_of(Node& node);
-std::vector<const Graph*> bodies_of(const Node& node);
+// Whether a node's arguments name some: whether Node::bodies() has any.
 bool has_bodies(const Node& node);
 
 // Visits `roots` and all that lies below them. After visit(graph), enter(node) says of each of its nodes
@@ -42,7 +40,7 @@ Status walk_graphs(std::vector<AnyGraph*> roots, Visit&& visit, Enter&& enter) {
     const auto found = static_cast<std::ptrdiff_t>(pending.size());
     for (auto& node : graph->nodes()) {
       if (!has_bodies(node) || !enter(std::as_const(node))) continue;
-      for (AnyGraph* body : bodies_of(node)) pending.push_back(body);
+      for (AnyGraph* body : node.bodies()) pending.push_back(body);
     }
     std::ranges::reverse(pending.begin() + found, pending.end());
   }

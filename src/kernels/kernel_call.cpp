@@ -27,8 +27,7 @@ std::int64_t as_int(const Content& content) {
 KernelCall::KernelCall(const OpCall& call, std::span<const Type> result_types, const ContentOf& content_of)
     : call_(&call), result_types_(result_types), content_of_(&content_of) {
   for (const Argument& argument : call.args()) {
-    Argument cell = argument;
-    for_each_value(cell, [&](Argument& value) {
+    for_each_value(argument, [&](const Argument& value) {
       const auto* data = std::get_if<TensorData>((*content_of_)(*value.as_value()));
       if (data != nullptr) operand_bytes_ += data->byte_size();
     });

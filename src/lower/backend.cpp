@@ -1,12 +1,10 @@
 #include "depute/backend.h"
 
-#include <fmt/format.h>
-
-#include <exception>
 #include <optional>
 
 #include "depute/lowering_error.h"
 #include "lower/run_backend.h"
+#include "support/guarded.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 
@@ -19,22 +17,19 @@ struct Job {
   std::optional<Result<PreprocessResult>> result;
 };
 
-// A backend is other people's code: what it throws becomes a diagnostic with its words.
-Result<PreprocessResult> preprocess_safely(const Backend& backend, const Job& job) {
-  try {
-    Result<PreprocessResult> result =
-        backend.preprocess(*job.partition->program, job.partition->compile_specs);
+// Its errors name the partition.
+Result<PreprocessResult> preprocess(const Backend& backend, const Job& job) {
+  const LoweringPlace place = partition_place(*job.method, *job.partition, backend.id());
+  const auto thrown = [&] {
+    LoweringPlace at = place;
+    at.function = "preprocess()";
+    return lowering_error(LoweringFault::BackendFailed, at, {});
+  };
+  return call_foreign(thrown, [&]() -> Result<PreprocessResult> {
+    auto result = backend.preprocess(*job.partition->program, job.partition->compile_specs);
     if (result) return result;
-    return backend_failed(partition_place(*job.method, *job.partition, backend.id()), result.error());
-  } catch (const std::exception& exception) {
-    return lowering_error(LoweringFault::BackendFailed,
-                          partition_place(*job.method, *job.partition, backend.id()),
-                          fmt::format("it threw: {}", exception.what()));
-  } catch (...) {
-    return lowering_error(LoweringFault::BackendFailed,
-                          partition_place(*job.method, *job.partition, backend.id()),
-                          "it threw something that is no exception");
-  }
+    return backend_failed(place, result.error());
+  });
 }
 
 }  // namespace
@@ -54,7 +49,7 @@ Result<std::vector<MethodResults>> Backend::preprocess_multimethod(std::span<con
   for (const auto& [method, partitions] : methods) {
     for (const Partition& partition : partitions) work.push_back({&method, &partition, std::nullopt});
   }
-  parallel_for(work.size(), jobs, [&](std::size_t i) { work[i].result = preprocess_safely(*this, work[i]); });
+  parallel_for(work.size(), jobs, [&](std::size_t i) { work[i].result = depute::preprocess(*this, work[i]); });
   std::vector<MethodResults> all;
   auto next = work.begin();
   for (const auto& [method, partitions] : methods) {

@@ -42,7 +42,7 @@ Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Arg
   }
   std::vector<Value*> outputs;
   for (const Argument& output : pattern.graph->outputs())
-    outputs.push_back(values.at(output.as_value()).as_value());
+    outputs.push_back(b.own(values.at(output.as_value()).as_value()));
   return outputs;
 }
 

@@ -79,8 +79,7 @@ void GraphCarver::find_outside_users() {
   auto outputs = from_.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (tags_.moved_output[i] != none) continue;
-    Argument output = outputs[i];
-    for_each_value(output, [&](Argument& cell) { use_outside(*cell.as_value()); });
+    for_each_value(outputs[i], [&](const Argument& cell) { use_outside(*cell.as_value()); });
   }
 }
 

@@ -88,6 +88,7 @@ std::string place_text(const LoweringPlace& place) {
   append(where, "", place.value);
   append(where, "tag", place.tag);
   append(where, "backend", place.backend);
+  append(where, "", place.function);
   return where;
 }
 

@@ -6,7 +6,10 @@
 #include <iterator>
 
 #include "depute/filtered_partitioner.h"
+#include "depute/lowering_error.h"
+#include "lower/guarded_backend.h"
 #include "lower/kernel_manifest.h"
+#include "support/guarded.h"
 #include "support/suggest.h"
 #include "support/try.h"
 
@@ -27,22 +30,31 @@ Diagnostic with_meant_option(Diagnostic refused, const BackendEntry& entry, cons
   return refused;
 }
 
+// Calls a function of the entry.
+template <typename Function>
+auto ask(const BackendEntry& entry, std::string_view name, Function&& function) {
+  const auto place = [&] {
+    return lowering_error(LoweringFault::BackendFailed, {.backend = entry.name, .function = name}, {});
+  };
+  return call_foreign(place, function);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
                                                       const BackendOptions& options) {
   if (!entry.make_partitioner)
     return failure("registry", entry.name, "this backend has no partitioner of its own");
-  Result<std::unique_ptr<Partitioner>> partitioner = entry.make_partitioner(options);
+  auto partitioner = ask(entry, "make_partitioner()", [&] { return entry.make_partitioner(options); });
   if (!partitioner) return Failure(with_meant_option(partitioner.error(), entry, options));
   if (*partitioner == nullptr)
     return failure("registry", entry.name, "its make_partitioner gave a null partitioner");
-  return partitioner;
+  return guarded_partitioner(entry.name, std::move(*partitioner));
 }
 
 Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry) {
   if (!entry.support) return failure("registry", entry.name, "this backend tells no support matrix");
-  return entry.support();
+  return ask(entry, "support()", entry.support);
 }
 
 namespace {
@@ -58,6 +70,11 @@ Status all_or_nothing(BackendOps& ops, Add add) {
 }  // namespace
 
 Status Registry::add(BackendEntry entry) {
+  TRY(entry.backend, guarded_backend(std::move(entry.backend)));
+  return add_guarded(std::move(entry));
+}
+
+Status Registry::add_guarded(BackendEntry entry) {
   if (entry.name.empty()) return failure("registry", "", "a backend needs a name");
   if (entry.backend == nullptr) return failure("registry", entry.name, "the entry has no backend");
   if (entry.backend->id().empty()) return failure("registry", entry.name, "the backend's id is empty");
@@ -78,6 +95,7 @@ Status Registry::add(BackendEntry entry) {
 }
 
 Status Registry::put(BackendEntry entry) {
+  TRY(entry.backend, guarded_backend(std::move(entry.backend)));
   std::vector<BackendEntry> others;
   std::vector<BackendEntry> replaced;
   for (BackendEntry& each : entries_) {
@@ -86,7 +104,7 @@ Status Registry::put(BackendEntry entry) {
     (goes ? replaced : others).push_back(std::move(each));
   }
   entries_ = std::move(others);
-  Status added = add(std::move(entry));
+  Status added = add_guarded(std::move(entry));
   if (!added) std::ranges::move(replaced, std::back_inserter(entries_));
   return added;
 }
@@ -104,6 +122,7 @@ Status Registry::add_kernels(std::string_view manifest, std::string_view name) {
 }
 
 Status Registry::replace(std::unique_ptr<Backend> backend) {
+  TRY(backend, guarded_backend(std::move(backend)));
   if (backend == nullptr)
     return failure("registry", "", "there is no backend to put in the place of another");
   for (BackendEntry& entry : entries_) {

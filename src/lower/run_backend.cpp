@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -104,34 +103,12 @@ class BackendRun {
       methods.back().partitions.push_back(
           {job->partition->program.get(), job->partition->spec.compile_specs});
     }
-    TRY(std::vector<MethodResults> all, call(methods));
+    TRY(std::vector<MethodResults> all, backend_.preprocess_multimethod(methods, options_.jobs));
     TRY(std::vector<MethodResults*> ordered, in_order(methods, all));
     std::vector<PreprocessResult> results;
     for (MethodResults* of_method : ordered)
       std::ranges::move(of_method->results, std::back_inserter(results));
     return results;
-  }
-
-  Result<std::vector<MethodResults>> call(std::span<const MethodPartitions> methods) const {
-    LoweringPlace where{.backend = id_};
-    if (methods.size() == 1) where.method = methods.front().method;
-    try {
-      auto results = backend_.preprocess_multimethod(methods, options_.jobs);
-      if (results || is_told(results.error())) return results;
-      return backend_failed(where, results.error());
-    } catch (const std::exception& exception) {
-      return lowering_error(LoweringFault::BackendFailed, where,
-                            fmt::format("it threw: {}", exception.what()));
-    } catch (...) {
-      return lowering_error(LoweringFault::BackendFailed, where, "it threw something that is no exception");
-    }
-  }
-
-  // Whether an error names this backend already, as those of the default preprocess_multimethod do. One that
-  // comes from a lowering inside of the backend names the inner one.
-  bool is_told(const Diagnostic& failure) const {
-    return failure.code == fmt::format("to_backend.{}", fault_id(LoweringFault::BackendFailed)) &&
-           failure.where.ends_with(place_text({.backend = id_}));
   }
 
   // One entry per method, in the order of the methods.

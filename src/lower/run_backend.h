@@ -28,8 +28,8 @@ struct RunBackendOptions {
 // Where a partition's first node stands: its tag and the user's line.
 LoweringPlace partition_place(std::string_view method, const Partition& partition, std::string_view backend);
 
-// One preprocess_multimethod over all jobs, which have this backend and are in method order; fills their
-// results. Refuses exceptions, missing and malformed results, and changed programs.
+// One preprocess_multimethod over all jobs, which have this backend (of a registry) and are in method order;
+// fills their results. Refuses missing and malformed results, and changed programs.
 Status run_backend(const Backend& backend, std::span<BackendJob* const> jobs,
                    const RunBackendOptions& options);
 

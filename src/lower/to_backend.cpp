@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -17,6 +16,7 @@
 #include "ir/debug_handles.h"
 #include "ir/walk.h"
 #include "lower/carve.h"
+#include "lower/guarded_backend.h"
 #include "lower/run_backend.h"
 #include "lower/state_owners.h"
 #include "lower/unite_inputs.h"
@@ -35,27 +35,20 @@ struct PartitionedMethod {
   CarvedMethod carved;
 };
 
+// Its own words, in the method's place.
 Result<PartitionResult> call_partitioner(const Program& program, const Method& method,
                                          const Partitioner& partitioner) {
-  LoweringPlace place{.method = method.name.str()};
-  try {
-    Result<PartitionResult> result = partitioner.partition(program, method);
-    if (result) return result;
-    const Diagnostic& cause = result.error();
-    auto failure = lowering_error(
-        LoweringFault::PartitionerFailed, place,
-        fmt::format("[{}] {}{}{}", cause.code, cause.where, cause.where.empty() ? "" : ": ", cause.message),
-        cause.hint);
-    failure.error().source = cause.source;
-    failure.error().details = cause.details;
-    return failure;
-  } catch (const std::exception& exception) {
-    return lowering_error(LoweringFault::PartitionerFailed, place,
-                          fmt::format("the partitioner threw: {}", exception.what()));
-  } catch (...) {
-    return lowering_error(LoweringFault::PartitionerFailed, place,
-                          "the partitioner threw something that is no exception");
-  }
+  Result<PartitionResult> result = partitioner.partition(program, method);
+  if (result) return result;
+  const Diagnostic& cause = result.error();
+  auto failure = lowering_error(
+      LoweringFault::PartitionerFailed, {.method = method.name.str()},
+      fmt::format("[{}] {}{}{}", cause.code, cause.where, cause.where.empty() ? "" : ": ", cause.message),
+      cause.hint);
+  if (cause.code == failure.error().code || cause.code == memory_code) return result;  // it threw
+  failure.error().source = cause.source;
+  failure.error().details = cause.details;
+  return failure;
 }
 
 bool is_same(const PartitionResult& a, const PartitionResult& b) {
@@ -242,6 +235,7 @@ void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, 
                                          ? Symbol()
                                          : owners.delegate_of(tagged->graph(), owners.tag_of(*tagged)),
                          .verdict = verdict_of(method, tagged, owners, given.of(node), registry)};
+      for (const NodeOrigin& origin : node.replaced) record.replaced.push_back(origin.debug_handle);
       if (record.verdict.delegated && record.delegate.empty())
         record.verdict = {.delegated = false,
                           .owner = {},
@@ -355,7 +349,13 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
                             "leave out methods that shall stay as they are");
     }
   }
-  TRY(std::vector<PartitionedMethod> methods, carve_methods(program, partitioners, options));
+  MethodPartitioners guarded;
+  std::vector<std::unique_ptr<const Partitioner>> owned;
+  for (const auto& [name, partitioner] : partitioners) {
+    owned.push_back(guarded_partitioner({}, std::shared_ptr<const Partitioner>(std::shared_ptr<void>(), partitioner)));
+    guarded[name] = owned.back().get();
+  }
+  TRY(std::vector<PartitionedMethod> methods, carve_methods(program, guarded, options));
   std::vector<BackendJob> jobs;
   std::size_t count = 0;
   for (const PartitionedMethod& method : methods) count += method.carved.partitions.size();

@@ -20,7 +20,7 @@ BodyOperands::BodyOperands(Method& method) {
   if (method.bodies.empty()) return;
   for (std::size_t i = 0; i < graphs_.size(); ++i) {
     for (Node& node : graphs_[i]->nodes()) {
-      for (Graph* body : bodies_of(node)) {
+      for (Graph* body : node.bodies()) {
         CHECK(owners_.emplace(body, &node).second) << body->name().str();
         graphs_.push_back(body);
       }
@@ -47,7 +47,7 @@ Value* BodyOperands::operand(Value& outer, Node& node, Graph& graph) {
   std::vector<Argument> args(node.args().begin(), node.args().end());
   args.back() = node.graph().list(longer);
   node.graph().set_args(node, args, {});
-  for (Graph* body : bodies_of(node)) body->add_input(outer.name(), outer.type());
+  for (Graph* body : node.bodies()) body->add_input(outer.name(), outer.type());
   return graph.inputs().back();
 }
 

@@ -508,7 +508,7 @@ Status Functionaliser::visit_control_flow(Node& node) {
     operands.push_back(operand.is_value() ? graph_.own(*operand.as_value()) : nullptr);
   TRY(ControlFlow flow, read_control_flow(node));
   std::vector<InputContents> contents;
-  for (Graph* body : bodies_of(node)) {
+  for (Graph* body : node.bodies()) {
     Functionaliser inner(method_, *body, ranges_, first_writable_input(flow, contents.size()));
     TRY_STATUS(inner.run());
     TRY(InputContents of_body, inner.input_contents());

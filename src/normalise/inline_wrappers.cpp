@@ -181,7 +181,7 @@ Status Inliner::inline_call(Node& node) {
     Value& result = *node.result(i);
     if (!result.has_uses()) continue;
     if (!outputs[i].is_value()) return node_error(node, "the body returns a constant");
-    graph_.replace_uses(result, outputs[i].as_value());
+    graph_.replace_uses(result, graph_.own(*outputs[i].as_value()));
   }
   inside_.erase(&node);
   graph_.erase(node);
@@ -199,7 +199,7 @@ Status Inliner::run() {
       node = before != nullptr ? before->next() : graph_.first();
       continue;
     }
-    if (is_control_flow(*node) || !bodies_of(*node).empty()) {
+    if (is_control_flow(*node) || has_bodies(*node)) {
       auto flow = read_control_flow(*node);
       if (!flow) return node_error(*node, flow.error().message);
     }

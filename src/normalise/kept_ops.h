@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "depute/ops_to_not_decompose.h"
+#include "support/guarded.h"
 
 namespace depute {
 
@@ -20,12 +21,17 @@ class KeptOps {
     auto found = wishes_.find(node.op());
     if (found == wishes_.end()) return false;
     for (const OpsToNotDecompose* wish : found->second) {
-      if (!wish->filter || wish->filter(node)) return true;
+      if (!wish->filter || keeps(*wish, node)) return true;
     }
     return false;
   }
 
  private:
+  static bool keeps(const OpsToNotDecompose& wish, const Node& node) {
+    return value_or_throw(
+        call_foreign("callback", "filter of ops_to_not_decompose", [&] { return wish.filter(node); }));
+  }
+
   std::unordered_map<Symbol, std::vector<const OpsToNotDecompose*>> wishes_;
 };
 

@@ -73,6 +73,9 @@ struct Pass {
 std::span<const Pass> all_passes();
 std::span<const Pass> leftover_passes();
 
+// Calls `observe`, if there is one.
+Status tell_step(const ObserveStep& observe, std::string_view step, const Program& program);
+
 // Runs the passes in order; with options.verify a broken invariant is reported with the name of the pass that
 // broke it.
 Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options);

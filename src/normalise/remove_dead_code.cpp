@@ -37,7 +37,7 @@ bool is_dead(const Node& node) {
 // Only of cond: what a loop gives without being asked, it may need itself.
 void drop_unused_results(Node& node) {
   if (control_flow_kind(node) != ControlFlow::Kind::Cond) return;
-  std::vector<Graph*> bodies = bodies_of(node);
+  std::vector<Graph*> bodies = node.bodies();
   for (std::size_t i = 0; i < node.results().size(); ++i) {
     if (node.result(i)->has_uses() || node.result(i)->type().kind == Type::Kind::None) continue;
     node.graph().set_type(*node.result(i), {});
@@ -51,7 +51,7 @@ void drop_unused_results(Node& node) {
 
 void drop_unused_operands(Node& node) {
   std::span<const Argument> operands = body_operands(node);
-  std::vector<Graph*> bodies = bodies_of(node);
+  std::vector<Graph*> bodies = node.bodies();
   std::vector<bool> keep(bodies[0]->inputs().size(), true);
   std::vector<Argument> kept;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -74,7 +74,7 @@ void clean(Graph& graph) {
       graph.erase(*node);
     } else if (is_control_flow(*node)) {
       drop_unused_results(*node);
-      for (Graph* body : bodies_of(*node)) clean(*body);
+      for (Graph* body : node->bodies()) clean(*body);
       drop_unused_operands(*node);
     }
     node = previous;

@@ -3,6 +3,8 @@
 
 #include "ir/verify.h"
 #include "normalise/passes.h"
+#include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -19,6 +21,11 @@ std::uint64_t total_revision(const Program& program) {
 
 }  // namespace
 
+Status tell_step(const ObserveStep& observe, std::string_view step, const Program& program) {
+  if (!observe) return {};
+  return call_foreign("callback", "observe", [&] { observe(step, program); });
+}
+
 Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options) {
   for (const Pass& pass : passes) {
     std::uint64_t before = total_revision(program);
@@ -33,7 +40,7 @@ Status run_passes(Program& program, std::span<const Pass> passes, const Normalis
                        fmt::format("the program is broken after this pass: {}", first.message));
       }
     }
-    if (options.observe) options.observe(pass.name, program);
+    TRY_STATUS(tell_step(options.observe, pass.name, program));
   }
   return {};
 }

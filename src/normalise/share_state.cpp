@@ -29,9 +29,7 @@ Stores stores_of(const Program& program) {
   Stores stores;
   for (const auto& method : program.methods) {
     for (const OutputSpec& output : method->outputs) {
-      bool is_data = output.kind == OutputSpec::Kind::BufferMutation ||
-                     output.kind == OutputSpec::Kind::ParameterMutation;
-      if (is_data) stores.emplace(output.target, output.kind);
+      if (output.mutates_data()) stores.emplace(output.target, output.kind);
     }
   }
   return stores;

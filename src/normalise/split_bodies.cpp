@@ -18,7 +18,10 @@ namespace {
 class BodyOwners {
  public:
   explicit BodyOwners(Method& method) : method_(method) {
-    for (const auto& body : method.bodies) names_.insert(body->name());
+    for (auto& body : method.bodies) {
+      names_.insert(body->name());
+      bodies_.emplace(body.get(), body.get());
+    }
   }
 
   Status run() {
@@ -40,7 +43,7 @@ class BodyOwners {
       if (depth == max_body_depth) {
         return node_error(node, fmt::format("control flow nested deeper than {}", max_body_depth));
       }
-      Graph* body = argument.as_graph();
+      Graph* body = bodies_.at(argument.as_graph());
       if (!owned_.insert(body).second) {
         copied_nodes_ += 1 + body->node_count();
         if (copied_nodes_ > max_copied_nodes) {
@@ -70,6 +73,7 @@ class BodyOwners {
   static constexpr std::size_t max_copied_nodes = 1'000'000;
   Method& method_;
   std::vector<std::pair<Graph*, std::size_t>> graphs_;  // with their depth, a body behind its node's graph
+  BodyMap bodies_;                                      // that there were at the start, each itself
   std::unordered_set<const Graph*> owned_;
   std::unordered_set<Symbol> names_;
   std::size_t copied_nodes_ = 0;

@@ -87,7 +87,7 @@ Node* give_contents(Graph& graph, Node& node, const ControlFlow& flow,
     results.push_back({written.name(), written.type()});
   }
   std::vector<Argument> args(node.args().begin(), node.args().end());
-  const std::vector<Graph*> bodies = bodies_of(node);
+  const std::vector<Graph*> bodies = node.bodies();
   const std::size_t first = first_operand(flow);
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const bool gives_results = flow.kind == Kind::Cond || i + 1 == bodies.size();

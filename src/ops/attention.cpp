@@ -1,9 +1,8 @@
 // Scaled dot product attention: softmax(q k^T * scale + mask) v.
 //
 // The scale goes on q, which is smaller than the scores. A row whose keys are all masked gives zeros, as in
-// PyTorch; only a mask that is given can do that, so only then the rows are guarded: by a factor of 0 or 1
-// where the mask says true and false, which is the same in all layers, else by the greatest score of each
-// row.
+// PyTorch; only a mask that is given can do that, so only then the rows are guarded: by a factor of 0 or 1,
+// which is found from the mask and is the same in all layers.
 #include <cmath>
 #include <limits>
 
@@ -79,11 +78,26 @@ Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
   return b.call("aten.mul.Tensor", {weights, sees_something});
 }
 
+// With zeros for rows whose mask is -inf throughout. To the scores of those 0 is added, since a softmax makes
+// NaN of a row of -inf: by a maximum with a number for each row, which backends take more often than a choice.
+// The mask comes second, where kernels that forget a NaN keep it.
+Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
+  Value* highest = b.call("aten.amax.default", {mask, std::vector<std::int64_t>{-1}, true});
+  Value* sees_something = b.call("aten.ne.Scalar", {highest, minus_infinity});
+  Value* nothing = b.call("aten.full.default", {Dims{}, minus_infinity, mask->tensor().dtype});
+  Value* floor = b.call("aten.where.self", {sees_something, nothing, 0});
+  Value* bias = b.call("aten.maximum.default", {floor, mask});
+  Value* weights = b.call("aten._softmax.default", {b.call("aten.add.Tensor", {scores, bias}), -1, false});
+  return b.call("aten.mul.Tensor", {weights, to_dtype(b, sees_something, scores->tensor().dtype)});
+}
+
 // The scores' softmax under the mask of the call.
 Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
   if (scores == nullptr) return nullptr;
   Value* mask = to_compute_type(b, call.value("attn_mask"));
   if (mask != nullptr && mask->tensor().dtype == ScalarType::Bool) return masked_softmax(b, scores, mask);
+  if (mask != nullptr && mask->tensor().rank() > 0 && mask->tensor().static_numel() != 0)
+    return biased_softmax(b, scores, mask);
   if (mask != nullptr) return guarded_softmax(b, b.call("aten.add.Tensor", {scores, mask}), -1);
   if (call.boolean("is_causal"))
     scores = b.call("aten.add.Tensor", {scores, causal_bias(b, call.tensor("query"), call.tensor("key"))});

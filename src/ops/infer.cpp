@@ -1,11 +1,13 @@
 #include "depute/infer.h"
 #include "ops/broadcast.h"
+#include "support/guarded.h"
 #include "support/try.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace depute {
 namespace {
@@ -79,10 +81,20 @@ Types reduction_result(const OpCall& call, ScalarType dtype) {
   return tensor_result(dtype, std::move(sizes));
 }
 
+// The rule of a backend's op is code of others. What it throws is no error of the call, and so not returned.
+Types inferred(const OpCall& call) {
+  const OpDef& def = call.def();
+  if (def.origin != OpOrigin::Backend) return def.infer(call);
+  const auto place = [&] { return failure("callback", fmt::format("infer of {}", def.name.str()), {}); };
+  std::optional<Types> types;
+  value_or_throw(call_foreign(place, [&] { types = def.infer(call); }));
+  return *std::move(types);
+}
+
 }  // namespace
 
 Types result_types(const OpCall& call) {
-  TRY(std::vector<Type> types, call.def().infer(call));
+  TRY(std::vector<Type> types, inferred(call));
   for (const Type& type : types) {
     if (!type.is_tensor()) continue;
     if (type.tensor.rank() > max_rank)

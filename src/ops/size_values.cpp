@@ -201,7 +201,7 @@ Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
     }
     total = Argument::of(add(op, {total, args[i]}, total_expr, before));
   }
-  return total.is_value() ? total.as_value() : nullptr;
+  return total.is_value() ? graph_->own(*total.as_value()) : nullptr;
 }
 
 }  // namespace depute

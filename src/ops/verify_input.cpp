@@ -12,6 +12,7 @@
 #include "ir/walk.h"
 #include "ops/control_flow.h"
 #include "ops/own_ops.h"
+#include "support/guarded.h"
 #include "support/try.h"
 
 namespace depute {
@@ -60,7 +61,7 @@ class InputVerifier {
   void find_autocast(const Method& method) {
     std::vector<const Graph*> found;
     const auto add = [&](const Node& node) {
-      for (const Graph* body : bodies_of(node)) {
+      for (const Graph* body : node.bodies()) {
         if (in_autocast_.insert(body).second) found.push_back(body);
       }
     };
@@ -89,7 +90,7 @@ class InputVerifier {
     if (depth > max_body_depth) return Unfolded{.depth = max_body_depth + 1};
     Unfolded result;
     for (const Node& node : graph.nodes()) {
-      for (const Graph* body : bodies_of(node)) {
+      for (const Graph* body : node.bodies()) {
         TRY(Unfolded below, unfold(*body, depth + 1));
         result.depth = std::max(result.depth, below.depth + 1);
         result.nodes += body->node_count() + 1 + below.nodes;  // each at most the limit
@@ -178,7 +179,7 @@ class InputVerifier {
 }  // namespace
 
 Status verify_input(const Program& program) {
-  return InputVerifier().run(program, 0);
+  return guarded([&] { return InputVerifier().run(program, 0); });
 }
 
 }  // namespace depute

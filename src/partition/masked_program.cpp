@@ -40,6 +40,7 @@ void MaskedProgram::add_graph(const Graph& original, Graph& copy,
 Result<PartitionResult> MaskedProgram::unmask(PartitionResult result) const {
   PartitionResult original;
   original.partition_tags = std::move(result.partition_tags);
+  original.plans = std::move(result.plans);
   for (const auto& [node, tag] : result.node_tags) {
     auto found = original_nodes_.find(node);
     if (found == original_nodes_.end())

@@ -88,7 +88,7 @@ class MethodPlanner {
       questions.push_back(question(owner, graph));
     OwnersPlan plan = plan_owners(numbered.regions, questions);
     while (shrink_regions(plan, questions)) plan = plan_owners(numbered.regions, questions);
-    record(graph, plan);
+    record(graph, plan, questions);
   }
 
   // A node that has too many values by itself fits into no delegate, however small.
@@ -160,10 +160,13 @@ class MethodPlanner {
     return any;
   }
 
-  void record(const Graph& graph, const OwnersPlan& plan) {
+  void record(const Graph& graph, const OwnersPlan& plan, const std::vector<OwnerQuestion>& questions) {
     std::vector<Symbol> tags;
     tags.reserve(plan.owner_of.size());
-    for (std::uint32_t owner : plan.owner_of) tags.push_back(new_tag(owner));
+    for (std::uint32_t owner : plan.owner_of) {
+      tags.push_back(new_tag(owner));
+      result_.plans.emplace(tags.back(), planned_by(owner, questions[owner].options));
+    }
     add_verdicts(graph, plan, tags);
     if (&graph != method_.graph.get()) return;
     const auto tag_of = [&](const Node& node) {
@@ -172,6 +175,15 @@ class MethodPlanner {
                                                                                         : tags[region];
     };
     tag_constants(method_, data_, tag_of, result_);
+  }
+
+  PartitionPlan planned_by(std::uint32_t owner, const RegionOptions& asked) const {
+    const ProposeOptions& options = proposals_[owner].options;
+    return {.mode = asked.mode,
+            .horizontal = asked.horizontal,
+            .max_nodes = asked.max_nodes,
+            .is_cut_by_values = asked.max_nodes < options.regions.max_nodes,
+            .is_isolated = !options.apart.empty()};
   }
 
   void add_verdicts(const Graph& graph, const OwnersPlan& plan, const std::vector<Symbol>& tags) {
@@ -291,7 +303,7 @@ NodeSupport support_of_set(const Proposal& proposal, const std::unordered_set<co
   return refuse("no-compute", nothing_computed);
 }
 
-// The sets of a proposal of which all nodes are taken, as an owner before it.
+// The sets of a proposal of which all nodes are taken, as an owner before it that alone has `apart`.
 std::optional<Proposal> apart_from(const Proposal& proposal) {
   auto members = std::make_shared<std::unordered_set<const Node*>>();
   Proposal sets{.support = {}, .options = proposal.options};
@@ -326,6 +338,7 @@ Result<PartitionResult> plan_together(const Program& program, const Method& meth
     TRY_STATUS(check_groups(method, proposal.options.apart));
     if (auto sets = apart_from(proposal)) parted.push_back(std::move(*sets));
     parted.push_back(proposal);
+    parted.back().options.apart.clear();
   }
   return MethodPlanner(program, method, parted).run();
 }

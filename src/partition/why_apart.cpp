@@ -9,6 +9,7 @@
 
 #include "partition/graph_answers.h"
 #include "partition/node_paths.h"
+#include "partition/region_words.h"
 #include "regions/grow_regions.h"
 #include "regions/label_regions.h"
 
@@ -184,13 +185,16 @@ bool are_linked(const std::vector<const Node*>& path) {
 // The partitions of one backend in one graph.
 class OneBackend {
  public:
-  // `of`: per node, or none.
+  // `of`: per node, or none. `partitions`: those of all backends in the graph.
   OneBackend(const NumberedGraph& numbered, const GraphResult& result, std::vector<Symbol> tags,
-             std::vector<std::uint32_t> of)
+             std::vector<std::uint32_t> of, const std::unordered_map<Symbol, PartitionPlan>& plans,
+             std::size_t partitions)
       : nodes_(numbered.nodes),
         result_(result),
         tags_(std::move(tags)),
         of_(std::move(of)),
+        plans_(plans),
+        has_other_backends_(partitions > tags_.size()),
         members_(tags_.size()) {
     RegionGraph regions = numbered.regions;
     for (const Node* node : result.neutral) regions.support[numbered.order[*node]] = Support::Neutral;
@@ -205,13 +209,25 @@ class OneBackend {
 
   void tell(WhyAllApart& all) const {
     const Sources sources(graph_, of_);
+    auto told = static_cast<std::size_t>(
+        std::ranges::count_if(all.pairs, [](const WhyApart& why) { return why.reason != Reason::Repeat; }));
     for (std::uint32_t second = 1; second < tags_.size(); ++second) {
-      if (all.pairs.size() == max_apart_told) {
-        all.not_told += tags_.size() - second;
-        return;
+      const bool is_repeat = is_isolated(second - 1) || is_isolated(second);
+      if (told == max_apart_told && !is_repeat) {
+        ++all.not_told;
+        continue;
       }
       WhyApart why = circle(sources, second);
-      if (why.path.empty()) why = one_more(second);
+      if (why.path.empty())
+        why = is_repeat ? because(Reason::Repeat,
+                                  "steps that repeat with the same constants are delegates of their own, of "
+                                  "which one is loaded")
+                        : one_more(second);
+      if (why.reason != Reason::Repeat && told == max_apart_told) {
+        ++all.not_told;
+        continue;
+      }
+      told += why.reason == Reason::Repeat ? 0 : 1;
       why.graph = result_.graph;
       why.first = tags_[second - 1];
       why.second = tags_[second];
@@ -257,40 +273,63 @@ class OneBackend {
   }
 
   WhyApart choice(std::uint32_t second) const {
+    const PartitionPlan* first_plan = plan_of(second - 1);
+    const PartitionPlan* plan = plan_of(second);
+    const WhyApart chosen =
+        because(Reason::Choice, "nothing forces them apart: their partitioner drew them so");
+    if (first_plan == nullptr || plan == nullptr) return chosen;
+    const std::uint32_t most = std::min(first_plan->max_nodes, plan->max_nodes);
+    const std::size_t count = members_[second - 1].size() + members_[second].size();
+    if (count > most && plan->is_cut_by_values)
+      return because(Reason::Limit, "together they would have more arguments and results than one may have");
+    if (count > most)
+      return because(Reason::Limit,
+                     fmt::format("together they would have {} nodes, and one has {} at most", count, most));
+    const bool is_whole = plan->mode == RegionMode::Settled || plan->mode == RegionMode::Fx ||
+                          plan->mode == RegionMode::Earliest;
+    if (!is_whole) return because(Reason::Mode, fmt::format("the option mode={}", word_of(plan->mode)));
+    if (plan->horizontal != Horizontal::All && !has_edge_into(second))
+      return because(
+          Reason::Mode,
+          fmt::format("no value goes from one to the other, and the option horizontal={} keeps such "
+                      "pieces apart",
+                      word_of(plan->horizontal)));
+    if (has_other_backends_)
+      return because(Reason::Backends,
+                     "several backends are planned together, for few partitions and not the fewest");
+    return chosen;
+  }
+
+  static WhyApart because(Reason reason, std::string text) {
     WhyApart why;
-    why.text = is_repeat(second)
-                   ? "they repeat one step with the same constants, which a single delegate serves"
-                   : "nothing forces them apart: smaller borders, limits, the mode or groups did";
+    why.reason = reason;
+    why.text = std::move(text);
     return why;
   }
 
-  // Whether the partition computes what the one before it does, node by node, from the same constants.
-  bool is_repeat(std::uint32_t second) const {
-    const std::vector<std::uint32_t>& before = members_[second - 1];
-    const std::vector<std::uint32_t>& after = members_[second];
-    if (before.size() != after.size()) return false;
-    std::unordered_map<const Node*, const Node*> partner;  // of a node of the second, in the first
-    for (std::size_t i = 0; i < after.size(); ++i) partner.emplace(nodes_[after[i]], nodes_[before[i]]);
-    bool shares = false;
-    for (const auto& [node, other] : partner) {
-      if (node->op() != other->op() || node->operand_count() != other->operand_count()) return false;
-      for (std::size_t i = 0; i < node->operand_count(); ++i) {
-        const Node* producer = node->operand(i)->producer();
-        const auto inner = partner.find(producer);
-        if (inner != partner.end() && inner->second != other->operand(i)->producer()) return false;
-        if (!(node->operand(i)->type() == other->operand(i)->type())) return false;
-        const bool are_inputs = producer == nullptr && other->operand(i)->producer() == nullptr;
-        if (are_inputs && node->operand(i) != other->operand(i)) return false;
-        shares |= are_inputs;
-      }
-    }
-    return shares;
+  const PartitionPlan* plan_of(std::uint32_t partition) const {
+    const auto found = plans_.find(tags_[partition]);
+    return found == plans_.end() ? nullptr : &found->second;
+  }
+
+  bool is_isolated(std::uint32_t partition) const {
+    const PartitionPlan* plan = plan_of(partition);
+    return plan != nullptr && plan->is_isolated;
+  }
+
+  bool has_edge_into(std::uint32_t second) const {
+    return std::ranges::any_of(members_[second], [&](std::uint32_t node) {
+      return std::ranges::any_of(graph_.preds[node],
+                                 [&](std::uint32_t pred) { return of_[pred] == second - 1; });
+    });
   }
 
   const std::vector<const Node*>& nodes_;
   const GraphResult& result_;
   const std::vector<Symbol> tags_;
   const std::vector<std::uint32_t> of_;
+  const std::unordered_map<Symbol, PartitionPlan>& plans_;
+  const bool has_other_backends_;
   std::vector<std::vector<std::uint32_t>> members_;  // per partition
   AtomGraph graph_;
   LabelRange range_;
@@ -317,7 +356,8 @@ void tell_of_graph(const Effects& effects, const PartitionResult& result, const 
     if (tags.size() < 2) continue;
     std::vector<std::uint32_t> of = partitions.of;
     for (std::uint32_t& partition : of) partition = partition == none ? none : number[partition];
-    OneBackend(numbered, graph, std::move(tags), std::move(of)).tell(all);
+    OneBackend(numbered, graph, std::move(tags), std::move(of), result.plans, partitions.tags.size())
+        .tell(all);
   }
 }
 

@@ -22,11 +22,6 @@ bool is_zero(const TensorData& data) {
   return std::ranges::all_of(dense->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-bool stores_data(const OutputSpec& output) {
-  return output.kind == OutputSpec::Kind::BufferMutation ||
-         output.kind == OutputSpec::Kind::ParameterMutation;
-}
-
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + block_alignment - 1) / block_alignment * block_alignment;
 }
@@ -38,7 +33,7 @@ class StateBuilder {
   Result<State> run() {
     for (const auto& method : program_.methods) {
       for (const OutputSpec& output : method->outputs) {
-        if (stores_data(output)) state_.slots.try_emplace(output.target);
+        if (output.mutates_data()) state_.slots.try_emplace(output.target);
       }
     }
     if (state_.slots.empty()) return std::move(state_);
@@ -107,7 +102,7 @@ class Targets {
     }
   }
   const Value* find(const OutputSpec& output) const {
-    const auto& map = stores_data(output) ? by_key_ : by_name_;
+    const auto& map = output.mutates_data() ? by_key_ : by_name_;
     auto found = map.find(output.target);
     return found == map.end() ? nullptr : found->second;
   }

@@ -8,6 +8,7 @@
 #include "depute/interpret.h"
 #include "quantise/calibration_samples.h"
 #include "quantise/constants.h"
+#include "support/guarded.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 
@@ -32,6 +33,11 @@ Program with_activations(const Program& program, const Method& method, const Sta
   return copy;
 }
 
+Status tell(const CalibrationProgress& progress, std::size_t done, std::size_t samples) {
+  if (!progress) return {};
+  return call_foreign("callback", "progress", [&] { progress(done, samples); });
+}
+
 class Calibrator {
  public:
   Calibrator(const Program& program, const Method& method, const StaticPlan& plan)
@@ -42,7 +48,7 @@ class Calibrator {
 
   Status run(const std::vector<std::vector<Content>>& samples, int jobs, ProgramState& state,
              const CalibrationProgress& progress) {
-    if (progress) progress(0, samples.size());
+    TRY_STATUS(tell(progress, 0, samples.size()));
     const bool has_state =
         !state.data.empty() || std::ranges::any_of(method_.outputs, &OutputSpec::mutates_data);
     const std::size_t at_once = has_state ? 1 : static_cast<std::size_t>(std::max(jobs, 1));
@@ -60,7 +66,7 @@ class Calibrator {
         held.push_back(std::move(contents));
       }
       TRY_STATUS(observe(held, first, jobs));
-      if (progress) progress(first + held.size(), samples.size());
+      TRY_STATUS(tell(progress, first + held.size(), samples.size()));
     }
     return {};
   }

@@ -154,9 +154,7 @@ Status join(Program& to, Program from, Symbol name) {
     spec.target = found->second;
   }
   for (OutputSpec& spec : method.outputs) {
-    bool is_data =
-        spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
-    if (is_data && renamed.contains(spec.target)) spec.target = renamed.at(spec.target);
+    if (spec.mutates_data() && renamed.contains(spec.target)) spec.target = renamed.at(spec.target);
   }
   to.ranges.insert(from.ranges.begin(), from.ranges.end());
   to.methods.push_back(std::move(from.methods[0]));

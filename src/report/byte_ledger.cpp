@@ -17,6 +17,7 @@
 
 #include "plan/plan_text.h"
 #include "report/ledger_files.h"
+#include "report/weight_names.h"
 #include "support/guarded.h"
 #include "support/printable.h"
 #include "support/try.h"
@@ -89,7 +90,7 @@ std::string words_of(const LedgerEntry& entry) {
   const bool is_in_group_of_owner = row.place == Place::OwnMethod;
   std::string words(row.name);
   if (entry.kind == LedgerKind::Strings) words += " of " + entry.name;
-  if (entry.kind != LedgerKind::Strings && !entry.name.empty()) words += " " + entry.name;
+  if (entry.kind != LedgerKind::Strings && !entry.name.empty()) words += " " + weight_name(entry.name);
   if (!is_in_group_of_owner && !entry.owner.empty()) words += ", " + entry.owner;
   return words;
 }

@@ -219,6 +219,12 @@ std::string diff_json(const LoweringDiff& diff) {
                 {"bytes_before", weight.bytes_before},
                 {"bytes_after", weight.bytes_after}};
   });
+  json["layers"] = list_json(changed_layers(diff.weights), [](const DiffLayer& layer) {
+    return Json{{"name", layer.name},
+                {"weights", layer.weights},
+                {"bytes_before", layer.bytes_before},
+                {"bytes_after", layer.bytes_after}};
+  });
   json["not_compared"] = diff.not_compared;
   return dump_json(json, 1);
 }

@@ -14,6 +14,7 @@
 #include "report/leftovers.h"
 #include "report/lowering_facts.h"
 #include "report/page_facts.h"
+#include "report/repeats.h"
 
 namespace depute {
 namespace {
@@ -25,8 +26,14 @@ std::string percent_name(Symbol name) {
 // The graph of a method or body, and those of its delegates.
 class GraphDrawer {
  public:
-  GraphDrawer(const Report& report, const PageGraph& graph)
+  // `boxes`: by delegate, as drawn_repeats() gives them.
+  GraphDrawer(const Report& report, const PageGraph& graph, const std::vector<std::size_t>& boxes)
       : report_(report), facts_(*report.page), from_(graph) {
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      const Symbol box = report.delegates[boxes[i]].name;
+      box_of_.emplace(report.delegates[i].name, box);
+      ++times_[box];
+    }
     own_.id = graph.graph.empty() ? std::string(graph.method.str())
                                   : fmt::format("{}/{}", graph.method.str(), graph.graph.str());
   }
@@ -78,33 +85,47 @@ class GraphDrawer {
     return drawn;
   }
 
+  // The delegate that stands for the node's in the drawing. A later delegate may have taken the node's own.
+  Symbol box_of(const NodeReport& node) const {
+    const auto found = box_of_.find(node.delegate);
+    return found == box_of_.end() ? node.delegate : found->second;
+  }
+  bool is_folded(Symbol box) const {
+    const auto found = times_.find(box);
+    return found != times_.end() && found->second > 1;
+  }
+  bool is_drawn(const NodeReport& node) const { return box_of(node) == node.delegate; }
+
   DrawnDelegate& delegate_of(const NodeReport& node) {
-    const auto [found, is_new] = delegates_.try_emplace(std::string(node.delegate.str()));
+    const Symbol box = box_of(node);
+    const auto [found, is_new] = delegates_.try_emplace(std::string(box.str()));
     DrawnDelegate& delegate = found->second;
     if (!is_new) return delegate;
     delegate.at = own_.nodes.size();
-    delegate.graph.id = node.delegate.str();
-    DrawnNode call{.id = std::string(node.delegate.str()),
-                   .label = std::string(node.delegate.str()),
-                   .owner = node.owner,
-                   .graph = delegate.graph.id};
+    delegate.graph.id = box.str();
+    DrawnNode call{
+        .id = delegate.graph.id, .label = delegate.graph.id, .owner = node.owner, .graph = delegate.graph.id};
     for (const DelegateReport& told : report_.delegates) {
-      if (told.name != node.delegate) continue;
+      if (told.name != box) continue;
       call.facts = {{"owner", node.owner},
                     {"backend", told.backend_id},
                     {"nodes", fmt::format("{}", told.nodes)},
                     {"bytes of the payload", fmt::format("{}", told.blob_bytes)}};
     }
+    if (is_folded(box)) {
+      call.label += fmt::format(" x {}", times_.at(box));
+      call.facts.emplace_back("delegates that are equal", fmt::format("{}", times_.at(box)));
+    }
     own_.nodes.push_back(std::move(call));
     return delegate;
   }
 
+  // Of delegates that repeat one, the nodes of that one are drawn.
   void add_node(std::size_t number) {
     const NodeReport& node = report_.nodes[number];
-    DrawnNode drawn = node_of(node, facts_.nodes[number], facts_);
     std::vector<DrawnNode>& nodes = node.delegate.empty() ? own_.nodes : delegate_of(node).graph.nodes;
     at_.push_back(nodes.size());
-    nodes.push_back(std::move(drawn));
+    if (node.delegate.empty() || is_drawn(node)) nodes.push_back(node_of(node, facts_.nodes[number], facts_));
   }
 
   bool is_before(const PageValue& value) const { return value.node < 0; }
@@ -129,13 +150,29 @@ class GraphDrawer {
     } else if (report_of(value).delegate.empty()) {
       edge = {at(value), value.result};
     } else {
-      DrawnDelegate& delegate = delegates_.at(std::string(report_of(value).delegate.str()));
-      const auto [found, is_new] =
-          delegate.results.try_emplace({value.node, value.result}, delegate.results.size());
+      DrawnDelegate& delegate = delegate_of(report_of(value));
+      if (&to == &own_.nodes[delegate.at]) return;
+      // The same result of delegates that repeat one: told by its type.
+      const bool by_type = is_folded(box_of(report_of(value)));
+      const auto result =
+          by_type ? std::pair(std::int64_t{-1},
+                              facts_.nodes[static_cast<std::size_t>(value.node)].types[value.result])
+                  : std::pair(value.node, value.result);
+      const auto [found, is_new] = delegate.results.try_emplace(result, delegate.results.size());
       if (is_new) own_.nodes[delegate.at].types.push_back(type_of(value));
       edge = {delegate.at, found->second};
     }
-    if (std::ranges::find(to.inputs, edge) == to.inputs.end()) to.inputs.push_back(edge);
+    // Each of the delegates in a box reads values of its own: of one type they are one edge.
+    const bool by_type = to.graph && is_folded(Symbol(*to.graph));
+    const bool is_there = std::ranges::any_of(to.inputs, [&](const DrawnEdge& other) {
+      return other == edge || (by_type && other.source == edge.source && type_of(other) == type_of(edge));
+    });
+    if (!is_there) to.inputs.push_back(edge);
+  }
+
+  std::string_view type_of(const DrawnEdge& edge) const {
+    const std::vector<std::string>& types = own_.nodes[edge.source].types;
+    return edge.output < types.size() ? std::string_view(types[edge.output]) : std::string_view();
   }
 
   // Inside of a delegate what comes from outside is an input of its graph.
@@ -166,8 +203,10 @@ class GraphDrawer {
     for (const PageValue& value : facts_.nodes[number].inputs) {
       if (node.delegate.empty()) {
         add_edge(own_.nodes[to], value);
-      } else {
-        add_inner_edge(delegates_.at(std::string(node.delegate.str())), to, value);
+      } else if (is_drawn(node)) {
+        add_inner_edge(delegate_of(node), to, value);
+      } else if (is_before(value) || report_of(value).delegate != node.delegate) {
+        add_edge(own_.nodes[delegate_of(node).at], value);
       }
     }
   }
@@ -176,7 +215,9 @@ class GraphDrawer {
   const PageFacts& facts_;
   const PageGraph& from_;
   DrawnGraph own_;
-  std::map<std::string, DrawnDelegate> delegates_;
+  std::map<std::string, DrawnDelegate> delegates_;  // by the name of the one that is drawn
+  std::unordered_map<Symbol, Symbol> box_of_;       // of a delegate: the one that is drawn
+  std::unordered_map<Symbol, std::size_t> times_;   // delegates that are drawn as this one
   std::vector<std::size_t> input_at_;
   std::vector<std::size_t> at_;  // by node of this graph: in its own graph or its delegate's
 };
@@ -277,7 +318,8 @@ class PlanDrawer {
 
 Drawing draw(const Report& report) {
   Drawing drawing{.name = report.input};
-  for (const PageGraph& graph : report.page->graphs) GraphDrawer(report, graph).run(drawing.graphs);
+  const std::vector<std::size_t> boxes = drawn_repeats(report);
+  for (const PageGraph& graph : report.page->graphs) GraphDrawer(report, graph, boxes).run(drawing.graphs);
   return drawing;
 }
 

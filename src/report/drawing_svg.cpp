@@ -83,9 +83,10 @@ class SvgLayout {
   }
 
   // A node whose users are further down has a place in each layer between, so that its edges pass beside
-  // boxes.
+  // boxes. In graphs with very many such places the rest of the edges run behind boxes.
   void make_room_for_edges() {
     constexpr double edge_width = 6;
+    constexpr std::size_t most_places = 200'000;
     room_.resize(graph_.nodes.size());
     std::vector<std::size_t> last(graph_.nodes.size(), 0);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -94,6 +95,7 @@ class SvgLayout {
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       std::size_t above = i;
+      if (above_.size() > most_places) return;
       for (std::size_t layer = boxes_[i].layer + 1; layer < last[i]; ++layer) {
         room_[i].push_back(boxes_.size());
         layers_[layer].push_back(boxes_.size());
@@ -114,17 +116,17 @@ class SvgLayout {
   }
 
   // Side by side in the order of what they take; the layer's middle is where they want to be.
-  void place(std::vector<std::size_t> layer) {
-    std::vector<double> wanted(boxes_.size());
-    for (std::size_t node : layer) wanted[node] = wanted_x(node);
-    std::ranges::stable_sort(layer, {}, [&](std::size_t node) { return wanted[node]; });
+  void place(const std::vector<std::size_t>& layer) {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t node : layer) order.emplace_back(wanted_x(node), node);
+    std::ranges::stable_sort(order, {}, &std::pair<double, std::size_t>::first);
     double left = -1e18;
     double drift = 0;
-    for (std::size_t node : layer) {
+    for (const auto& [wanted, node] : order) {
       SvgBox& box = boxes_[node];
-      box.x = std::max(wanted[node], left + box.width / 2);
+      box.x = std::max(wanted, left + box.width / 2);
       left = box.x + box.width / 2 + gap;
-      drift += box.x - wanted[node];
+      drift += box.x - wanted;
     }
     for (std::size_t node : layer) boxes_[node].x -= drift / static_cast<double>(layer.size());
   }

@@ -37,6 +37,14 @@ std::string_view reason_word(WhyApart::Reason reason) {
       return "circle";
     case WhyApart::Reason::OneMore:
       return "one-more";
+    case WhyApart::Reason::Repeat:
+      return "repeat";
+    case WhyApart::Reason::Limit:
+      return "limit";
+    case WhyApart::Reason::Mode:
+      return "mode";
+    case WhyApart::Reason::Backends:
+      return "backends";
     case WhyApart::Reason::Choice:
       return "choice";
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "report/page_facts.h"
+#include "report/repeats.h"
 #include "report/report_json.h"
 #include "report/weight_names.h"
 
@@ -49,6 +50,10 @@ class PageWriter {
     Json json = json_without_nodes(report_);
     json["made"] = {{"command", report_.command}, {"version", report_.version}, {"date", report_.date}};
     json["nodes"] = nodes();
+    if (report_.page != nullptr) json["boxes"] = drawn_repeats(report_);
+    json["apart_runs"] = Json::array();
+    for (const ApartRun& run : apart_runs(report_.apart.pairs))
+      json["apart_runs"].push_back({run.first.str(), run.last.str(), run.pairs, run.text});
     json["graphs"] = graphs();
     json["types"] = types();
     json["memory"] = memory();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -136,19 +137,30 @@ Report make_report(const Program& normalised) {
   return report;
 }
 
-void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts) {
-  // By method and graph.
-  std::map<std::pair<std::string_view, std::string_view>, std::unordered_map<Symbol, NodeReport*>> by_graph;
-  for (NodeReport& node : report.nodes) by_graph[{node.method.str(), node.graph.str()}][node.node] = &node;
-  for (const NodeVerdict& verdict : verdicts) {
-    auto& nodes = by_graph[{verdict.method.str(), verdict.graph.str()}];
-    auto found = nodes.find(verdict.node);
-    if (found == nodes.end()) continue;  // a call of an earlier delegate
+void add_verdicts(Report& report, std::string_view backend_name, std::span<const NodeVerdict> verdicts) {
+  const auto tell = [&](NodeReport& node, const NodeVerdict& verdict) {
     if (verdict.verdict.delegated) {
-      found->second->owner = verdict.verdict.owner;
-      found->second->delegate = verdict.delegate;
+      node.owner = verdict.verdict.owner;
+      node.delegate = verdict.delegate;
     } else {
-      found->second->reasons.emplace_back(std::string(backend_name), verdict.verdict);
+      node.reasons.emplace_back(std::string(backend_name), verdict.verdict);
+    }
+  };
+  std::unordered_map<NodeKey, const NodeVerdict*, NodeKeyHash> by_key;
+  std::map<std::tuple<std::string_view, std::string_view, std::uint32_t>, const NodeVerdict*> by_handle;
+  for (const NodeVerdict& verdict : verdicts) {
+    by_key.emplace(NodeKey{verdict.method, verdict.graph, verdict.node}, &verdict);
+    for (std::uint32_t handle : verdict.replaced) {
+      if (handle != 0) by_handle.emplace(std::tuple(verdict.method.str(), verdict.graph.str(), handle), &verdict);
+    }
+  }
+  for (NodeReport& node : report.nodes) {
+    const auto own = by_key.find(NodeKey{node.method, node.graph, node.node});
+    if (own != by_key.end()) {
+      tell(node, *own->second);
+    } else if (node.delegate.empty()) {  // one of those that an op of a backend stands for
+      const auto in_place = by_handle.find({node.method.str(), node.graph.str(), node.debug_handle});
+      if (in_place != by_handle.end()) tell(node, *in_place->second);
     }
   }
 }

@@ -63,9 +63,10 @@ class PteText {
   }
 
   void add_delegate(const PlanDelegate& delegate, std::size_t number) {
-    text_ += fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::in_quotes(delegate.backend_id),
-                         delegate_bytes(file_, delegate, bytes_).size(),
-                         delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
+    text_ +=
+        fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::in_quotes(delegate.backend_id),
+                    delegate_bytes(file_, delegate, bytes_).size(),
+                    delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
     for (const auto& [key, value] : delegate.compile_specs) {
       text_ += fmt::format(", {}: {}", depute::in_quotes(key), spec_text(value));
     }

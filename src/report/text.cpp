@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "depute/report.h"
@@ -11,6 +10,7 @@
 #include "report/boundaries.h"
 #include "report/colours.h"
 #include "report/leftovers.h"
+#include "report/repeats.h"
 #include "support/printable.h"
 
 namespace depute {
@@ -41,7 +41,7 @@ std::string refusals_text(const Report& report, const ExplainOptions& options) {
 }
 
 // "xnnpack0 and xnnpack1 are apart: %a -> %tan -> %b: one partition with both would need its own result". For
-// a single node: what is said of its delegate. Neighbours that are apart for one reason share a line.
+// a single node: what is said of its delegate.
 std::string apart_text(const Report& report, const ExplainOptions& options) {
   std::set<Symbol, SymbolTextLess> asked;
   for (const NodeReport& node : report.nodes) {
@@ -53,14 +53,10 @@ std::string apart_text(const Report& report, const ExplainOptions& options) {
                  return options.node.empty() || asked.contains(pair.first) || asked.contains(pair.second);
                });
   std::string text;
-  for (std::size_t first = 0, last = 0; first < told.size(); first = ++last) {
-    while (last + 1 < told.size() && told[last + 1].first == told[last].second &&
-           told[last + 1].text == told[first].text)
-      ++last;
-    text += fmt::format("{} {} {} are apart{}: {}\n", printable(told[first].first.str()),
-                        first == last ? "and" : "to", printable(told[last].second.str()),
-                        first == last ? "" : ", each from the next", printable(told[first].text));
-  }
+  for (const ApartRun& run : apart_runs(told))
+    text += fmt::format("{} {} {} are apart{}: {}\n", printable(run.first.str()),
+                        run.pairs == 1 ? "and" : "to", printable(run.last.str()),
+                        run.pairs == 1 ? "" : ", each from the next", printable(run.text));
   if (std::size_t more = report.apart.not_told; more > 0 && options.node.empty())
     text += fmt::format("and {} more {} of delegates\n", more, more == 1 ? "pair" : "pairs");
   return text;
@@ -119,6 +115,16 @@ std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
   return text;
 }
 
+// "of which 34 repeat another (xnnpack1 x 20, xnnpack3 x 16)".
+std::string repeats_text(const Report& report) {
+  const auto repeats = std::ranges::count_if(
+      report.delegates, [](const DelegateReport& delegate) { return !delegate.repeats.empty(); });
+  if (repeats == 0) return {};
+  const std::string folds = Repeats(report).text();
+  return fmt::format("of which {} {} another{}", repeats, repeats == 1 ? "repeats" : "repeat",
+                     folds.empty() ? "" : " (" + folds + ")");
+}
+
 std::string boundaries_text(const Report& report) {
   if (!has_several_backends(report)) return {};
   std::string text = "Over the borders of delegates at each call:\n";
@@ -143,6 +149,8 @@ std::string summary_text(const Report& report, bool verbose, bool colour) {
     text += fmt::format("  with its data in {} ({})\n", printable(file.path), bytes_text(file.bytes));
   }
   text += fmt::format("Total delegated subgraphs: {}\n", report.delegates.size());
+  if (const std::string repeats = repeats_text(report); !repeats.empty())
+    text += fmt::format("  {}\n", repeats);
   text += fmt::format("{}Number of delegated nodes: {}{}\n", colours.green, report.delegated_nodes(),
                       colours.plain);
   text += fmt::format("Number of non-delegated nodes: {}\n", report.non_delegated_nodes());
@@ -178,39 +186,13 @@ std::string summary_text(const Report& report, bool verbose, bool colour) {
 
 namespace {
 
-// Delegates that repeat one which many do, with that one: their nodes would be listed again and again.
-std::unordered_map<Symbol, Symbol> folded_delegates(const Report& report) {
-  constexpr std::size_t least = 4;
-  std::unordered_map<Symbol, std::size_t> count;
-  for (const DelegateReport& delegate : report.delegates) ++count[delegate.repeats];
-  std::unordered_map<Symbol, Symbol> folded;
-  for (const DelegateReport& delegate : report.delegates) {
-    if (!delegate.repeats.empty() && count[delegate.repeats] >= least)
-      folded.emplace(delegate.name, delegate.repeats);
-  }
-  return folded;
-}
-
-// "  ... xnnpack1 x 31: 30 delegates to xnnpack31 repeat its 12 nodes".
-std::string fold_text(const Report& report, Symbol first) {
-  std::size_t repeats = 0;
-  std::uint64_t nodes = 0;
-  Symbol last;
-  for (const DelegateReport& delegate : report.delegates) {
-    if (delegate.name == first) nodes = delegate.nodes;
-    if (delegate.repeats != first) continue;
-    ++repeats;
-    last = delegate.name;
-  }
+// "  ... xnnpack1 x 31: 30 delegates, up to xnnpack31, repeat its 12 nodes".
+std::string fold_text(const Report& report, const Repeats& repeats, Symbol first) {
+  const auto delegate = std::ranges::find(report.delegates, first, &DelegateReport::name);
+  const std::uint64_t nodes = delegate == report.delegates.end() ? 0 : delegate->nodes;
   return fmt::format("  ... {} x {}: {} delegates, up to {}, repeat its {} {}\n", printable(first.str()),
-                     repeats + 1, repeats, printable(last.str()), nodes, nodes == 1 ? "node" : "nodes");
-}
-
-std::string repeats_text(const Report& report) {
-  const auto repeats = std::ranges::count_if(
-      report.delegates, [](const DelegateReport& delegate) { return !delegate.repeats.empty(); });
-  if (repeats == 0) return {};
-  return fmt::format(", of which {} {} another", repeats, repeats == 1 ? "repeats" : "repeat");
+                     repeats.times(first), repeats.times(first) - 1, printable(repeats.last(first).str()),
+                     nodes, nodes == 1 ? "node" : "nodes");
 }
 
 }  // namespace
@@ -223,16 +205,16 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     name_width = std::max(name_width, std::min<std::size_t>(node.node.str().size() + 1, 40));
     op_width = std::max(op_width, std::min<std::size_t>(node.op.str().size(), 48));
   }
-  const std::unordered_map<Symbol, Symbol> repeats =
-      options.node.empty() ? folded_delegates(report) : std::unordered_map<Symbol, Symbol>();
+  const Repeats repeats(report);
   std::unordered_set<Symbol> folded;
   std::string text;
   Symbol method;
   Symbol graph;
   for (const NodeReport& node : report.nodes) {
     if (!options.node.empty() && node.node != options.node) continue;
-    if (const auto first = repeats.find(node.delegate); first != repeats.end()) {
-      if (folded.insert(first->second).second) text += fold_text(report, first->second);
+    const Symbol first = repeats.shown_as(node.delegate);
+    if (first != node.delegate && options.node.empty()) {
+      if (folded.insert(first).second) text += fold_text(report, repeats, first);
       continue;
     }
     if (node.method != method) text += fmt::format("method {}\n", node.method.str());
@@ -249,9 +231,10 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
                         source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
-  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}{}\n", report.delegated_nodes(),
+  const std::string repeating = repeats_text(report);
+  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}{}{}\n", report.delegated_nodes(),
                       report.nodes.size(), report.coverage(), delegates,
-                      delegates == 1 ? "delegate" : "delegates", repeats_text(report));
+                      delegates == 1 ? "delegate" : "delegates", repeating.empty() ? "" : ", ", repeating);
   if (options.node.empty()) text += rules_table(report, colours);
   return text + apart_text(report, options) + refusals_text(report, options);
 }

@@ -166,7 +166,9 @@ class BackendServer {
     if (const int asked = request.value("protocol", 0); asked != worker_protocol)
       return failure("protocol", "",
                      fmt::format("this worker speaks protocol {}, not {}", worker_protocol, asked));
-    if (entry_.support && request.value("support", true)) description.support = entry_.support();
+    if (entry_.support && request.value("support", true)) {
+      TRY(description.support, support_matrix(entry_));
+    }
     say(json_of(description));
     return {};
   }

@@ -307,16 +307,22 @@ std::string external_path(const std::string& path, const std::string& tag) {
 
 namespace {
 
+bool has_elided_named_data(const Delegate& delegate) {
+  const auto is_elided = [](const NamedData& named) { return named.storage->is_elided(); };
+  return std::ranges::any_of(delegate.named_data, is_elided) ||
+         (delegate.original != nullptr &&
+          std::ranges::any_of(delegate.original->delegates,
+                              [](const auto& nested) { return has_elided_named_data(*nested); }));
+}
+
 // ToBackendOptions::without_payloads makes delegates without a payload, and the text form may leave out
-// bytes.
+// bytes, also of the named data of delegates inside of others.
 Status check_payloads(const Program& program) {
   for (const auto& delegate : program.delegates) {
     const std::string place = fmt::format("delegate {}", delegate->name.str());
     if (delegate->processed_bytes == nullptr)
       return failure("write_pte", place, "it has no payload", "lower the program without without_payloads");
-    bool is_elided = delegate->processed_bytes->is_elided();
-    for (const NamedData& named : delegate->named_data) is_elided = is_elided || named.storage->is_elided();
-    if (is_elided) {
+    if (delegate->processed_bytes->is_elided() || has_elided_named_data(*delegate)) {
       return failure("write_pte", place, "this text leaves out bytes of its payload",
                      "print the program with `depute show --data`");
     }

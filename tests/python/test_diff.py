@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from harness import depute, sample
+import torch
+from harness import depute, page_data, sample
 from report_pages import Browser
 
 CONV = sample("conv_relu_tan")
@@ -116,6 +117,57 @@ def test_weights_are_compared_by_content(model, tmp_path):
     assert told["moved"] == []
     files = [lowered(each, tmp_path, each.stem, "--backend", "xnnpack")[0] for each in (model, other)]
     assert [weight["change"] for weight in diff(*files)["weights"]] == ["changed"]
+
+
+class Layers(torch.nn.Module):
+    """Layers whose weights get keys of their own: scaled by a norm, permuted, quantized, packed."""
+
+    def __init__(self):
+        super().__init__()
+        convolutions = torch.nn.Conv2d(3, 32, 3, padding=1), torch.nn.BatchNorm2d(32), torch.nn.ReLU(), torch.nn.Conv2d(32, 32, 3, padding=1)
+        self.features = torch.nn.Sequential(*convolutions)
+        self.place = torch.nn.Parameter(torch.randn(1, 32, 8, 8))
+        self.head = torch.nn.ModuleDict({"fc": torch.nn.Linear(32 * 64, 64), "out": torch.nn.Linear(64, 32)})
+
+    def forward(self, x):
+        x = (self.features(x) + self.place).flatten(1)
+        return self.head["out"](torch.relu(self.head["fc"](x)))
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory):
+    """Files of one model: fp32, integers of 8 bits, and linear weights of 4 bits."""
+    folder = tmp_path_factory.mktemp("layers")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        torch.export.save(torch.export.export(Layers().eval(), (torch.randn(1, 3, 8, 8),)), folder / "layers.pt2")
+    options = {"f32": (), "int8": ("--quantize", "conv=8da8w", "--quantize", "linear=8da8w"), "int4": ("--quantize", "linear=8da4w:group=32")}
+    return {name: lowered(folder / "layers.pt2", folder, name, "--backend", "xnnpack", *each)[0] for name, each in options.items()}
+
+
+@pytest.mark.parametrize("name, names", [("int8", ["head.fc", "features.3", "head.out", "features.0"]), ("int4", ["head.fc", "head.out"])])
+def test_quantized_weights_are_compared_layer_by_layer(layers, name, names):
+    told = diff(layers["f32"], layers[name])
+    assert [layer["name"] for layer in told["layers"]] == names
+    for layer in told["layers"]:
+        assert 0 < layer["bytes_after"] < layer["bytes_before"] / (3 if name == "int8" else 6), layer
+    text = depute("diff", layers["f32"], layers[name], "--top", 1).stdout
+    assert f"Modules with other weights: {len(names)}\n  head.fc: 524288 -> " in text and "xnn:" not in text
+    assert f"  and {len(names) - 1} more; --top 0 lists all\n" in text
+
+
+def test_sizes_name_weights_as_the_model_does(layers):
+    for name, weight in {"f32": "head.fc.weight", "int8": "head.fc.weight.int8.2048", "int4": "head.fc.weight.int4.32"}.items():
+        text = depute("size", layers[name], "--top", 0).stdout
+        assert f" named data {weight}, delegate 0 of forward (XnnpackBackend)\n" in text and "xnn:" not in text, text
+
+
+def test_the_page_names_weights_as_the_model_does(layers, tmp_path):
+    model, page = layers["f32"].with_name("layers.pt2"), tmp_path / "page.html"
+    assert depute("lower", model, "--backend", "xnnpack", "-o", tmp_path / "page.pte", "--report", page).code == 0
+    names = [name for _, _, _, name in page_data(page)["ledger"]["entries"]]
+    assert {"head.fc.weight", "features.3.weight", "head.out.weight", "place", "features.0.weight"} <= set(names)
+    assert not any(":" in name for name in names), names
 
 
 def test_a_line_inserted_above_moves_nothing(model, tmp_path):

@@ -120,6 +120,13 @@ def test_the_index_lists_every_page():
     assert pages == set(re.findall(r"\]\(([\w.-]+\.(?:md|json))\)", index))
 
 
+def test_the_page_on_dependencies_lists_what_is_installed():
+    script = (ROOT / "scripts" / "install_system.sh").read_text()
+    installed = set(re.findall(r"\blib[\w-]+-dev\b|\bflatbuffers-compiler\b|\b[\w-]+-json3?-dev\b|\bzlib1g-dev\b", script))
+    listed = (ROOT / "docs" / "dependencies.md").read_text()
+    assert {package for package in installed - {"libclang-rt-19-dev"} if package not in listed} == set()
+
+
 def test_compatibility_names_the_versions_of_the_code():
     page = (ROOT / "docs" / "compatibility.md").read_text()
 

@@ -51,14 +51,21 @@ def test_rows_of_which_nothing_is_seen(is_bool, backend, tmp_path):
     assert_matches_eager(tmp_path / "m.pte", cases, tolerance=1e-5)
 
 
-def test_a_mask_is_prepared_once_and_the_layers_are_one_delegate(tmp_path):
-    model, mask = Layers().eval(), torch.ones(1, 1, 5, 5, dtype=torch.bool)
+PREPARED = {
+    torch.bool: ["aten.any.dim", "aten.where.self", "dim_order_ops._to_dim_order_copy.default"],
+    torch.float32: ["aten.amax.default", "aten.ne.Scalar", "aten.where.self", "dim_order_ops._to_dim_order_copy.default"],
+}
+
+
+@pytest.mark.parametrize("dtype", PREPARED, ids=str)
+def test_a_mask_is_prepared_once_and_the_layers_are_one_delegate(dtype, tmp_path):
+    model, mask = Layers().eval(), torch.ones(1, 1, 5, 5, dtype=dtype)
     torch.export.save(torch.export.export(model, (torch.ones(1, 5, 8), mask)), tmp_path / "m.pt2")
     run = lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
     assert "Total delegated subgraphs: 1\n" in run.stdout
     explained = depute("explain", tmp_path / "m.pt2", "--backend", "xnnpack").stdout
     outside = re.findall(r"^ +%\S+ +(\S+) +portable", explained, re.MULTILINE)
-    assert sorted(outside) == ["aten.any.dim", "aten.where.self", "dim_order_ops._to_dim_order_copy.default"]
+    assert sorted(outside) == PREPARED[dtype]
 
 
 @pytest.mark.parametrize("backend", [(), ("--backend", "xnnpack")], ids=["portable", "xnnpack"])

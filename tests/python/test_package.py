@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import json
 import operator
 import os
 import pickle
@@ -108,6 +109,22 @@ def test_types_of_every_public_name_satisfy_a_strict_checker(tmp_path):
     assert all(f"[{code}]" in found for code in ("assignment", "arg-type", "attr-defined")), found
     run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=TIMEOUT)
     assert run.returncode == 0 and run.stdout.endswith("True\n"), run.stderr
+
+
+def test_types_of_every_public_name_satisfy_pyright(tmp_path):
+    """basedpyright is pyright in a wheel with its own Node.js, so it needs no network."""
+    text = (ROOT / "tests" / "python" / "every_name.py").read_text()
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict"}))
+
+    def checked(*arguments):
+        command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson", *arguments]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path).stdout)
+
+    (tmp_path / "every_name.py").write_text(text)
+    assert checked()["generalDiagnostics"] == []
+    (tmp_path / "every_name.py").write_text("import depute\n\nnodes: int = depute.load(3).graph.nodes\ndepute.Report.no_such_name\n")
+    found = {each["rule"] for each in checked()["generalDiagnostics"]}
+    assert {"reportAssignmentType", "reportArgumentType", "reportAttributeAccessIssue"} <= found, found
 
 
 def test_operators_are_listed():

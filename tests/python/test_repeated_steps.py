@@ -12,9 +12,9 @@ WIDTH = 128
 
 
 class Sequence(torch.nn.Module):
-    def __init__(self, kind, **options):
+    def __init__(self, kind, width=WIDTH, **options):
         super().__init__()
-        self.cell = getattr(torch.nn, kind)(32, WIDTH, batch_first=True, **options)
+        self.cell = getattr(torch.nn, kind)(32, width, batch_first=True, **options)
 
     def forward(self, x):
         y, state = self.cell(x)
@@ -79,11 +79,13 @@ def called_delegates(program):
         (lambda: Sequence("GRU"), (1, 12, 32), 12, 2),
         (lambda: Sequence("LSTM", bidirectional=True), (1, 12, 32), 23, 3),
         (lambda: Sequence("RNN"), (1, 12, 32), 1, 1),  # eleven times 64 KB, which caches hold
+        (lambda: Sequence("LSTM", width=8), (1, 20, 32), 1, 1),  # weights of 1 KB: it is the nodes that count
+        (lambda: Sequence("LSTM", width=8), (1, 100, 32), 100, 2),
         (SharedLayers, (1, 16, WIDTH), 6, 1),
         (RepeatedConvolution, (1, 64, 8, 8), 9, 1),
         (Twins, (6, 512), 7, 2),
     ],
-    ids=["lstm", "gru", "bidirectional", "small", "layers", "convolution", "twins"],
+    ids=["lstm", "gru", "bidirectional", "small", "few", "many", "layers", "convolution", "twins"],
 )
 def test_steps_with_the_same_weights(model, sizes, calls, delegates, tmp_path):
     torch.manual_seed(0)

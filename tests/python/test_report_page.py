@@ -293,6 +293,101 @@ def test_edges_tell_their_shapes(pages):
         assert labels and set(labels) == {"f32[1, 64]"}
 
 
+LONG_EDGES = """program
+
+method forward(%x: f32[2, 4], %m: f32[2, 4]) {{
+  %mask: bool[2, 4] = aten.gt.Scalar(%m, 0)
+  %skip: f32[2, 4] = aten.sigmoid.default(%x)
+  %v0: f32[2, 4] = aten.relu.default(%x)
+{layers}
+  return %v{count}
+}}
+"""
+
+# Upright parts of lines that pass over a box or a node which they do not end at, and places of their ends.
+OVER_BOXES = """
+const boxes = layout.leaves.map(([, at]) => at).concat(layout.boxes.filter(([, , isOpen]) => !isOpen).map(([, at]) => at));
+return layout.edges.flatMap(({ start, end, route }) => {
+  const over = route.flatMap(([x, from, to]) => boxes.filter((at) => at !== start && at !== end && x > at.x && x < at.x + at.width && Math.max(from, at.y) < Math.min(to, at.y + at.height)));
+  const [[firstX, first], [lastX, , last]] = [route[0], route[route.length - 1]];
+  const joins = Math.abs(first - start.y - start.height) < 1 && Math.abs(last - end.y) < 1 && firstX > start.x && firstX < start.x + start.width && lastX > end.x && lastX < end.x + end.width;
+  const isDownwards = route.every(([, from, to], i) => to >= from - 1e-6 && (i === 0 || from >= route[i - 1][2] - 1e-6));
+  return over.length || !joins || !isDownwards ? [[over.length, joins, isDownwards, route]] : [];
+});
+"""
+
+
+def test_edges_pass_beside_boxes(tmp_path, pages):
+    """Skips, a mask that each layer reads, and rows of many nodes; delegates open and closed."""
+    layers = []
+    for i in range(8):
+        layers += [f"  %t{i}: f32[2, 4] = aten.tan.default(%v{i})", f"  %n{i}: f32[2, 4] = aten.add.Tensor(%t{i}, %skip)"]
+        layers += [f"  %w{i}_{j}: f32[2, 4] = aten.mul.Scalar(%n{i}, {j + 2}.0)" for j in range(4)]
+        layers += [f"  %s{i}: f32[2, 4] = aten.add.Tensor(%w{i}_0, %w{i}_1)", f"  %u{i}: f32[2, 4] = aten.add.Tensor(%s{i}, %w{i}_2)"]
+        layers += [f"  %q{i}: f32[2, 4] = aten.add.Tensor(%u{i}, %w{i}_3)", f"  %v{i + 1}: f32[2, 4] = aten.where.self(%mask, %q{i}, %v{max(0, i - 2)})"]
+    model = tmp_path / "long.ir"
+    model.write_text(LONG_EDGES.format(layers="\n".join(layers), count=8))
+    with Browser(1440, 900) as browser:
+        for page in (write_page(model, tmp_path), pages[500], pages[9]):
+            browser.open(page)
+            edges = 0
+            for _ in range(2):
+                edges += browser.script("return layout.edges.length")
+                assert browser.script(OVER_BOXES) == []
+                browser.script("document.getElementById('open-all').click()")
+            assert edges > 0
+        assert browser.console == []
+
+
+def test_edges_of_what_is_chosen_stand_out(tmp_path, pages):
+    with Browser(1440, 900) as browser:
+        browser.open(pages[500])
+        browser.script("select({kind: 'node', id: 7})")
+        strokes = """
+            const strokes = [], context = graphCanvas.getContext('2d'), stroke = context.stroke;
+            context.stroke = function () { strokes.push(this.strokeStyle); return stroke.call(this); };
+            paintGraph();
+            delete context.stroke;
+            context.strokeStyle = cssColour('--accent');
+            return [strokes, context.strokeStyle];"""
+        used, accent = browser.script(strokes)
+        assert accent in used
+
+
+REPEATS = """program
+data "w": f32[512, 512] = random(1)
+
+method forward(%w: f32[512, 512] = param "w", %t0: f32[1, 512]) {{
+{steps}
+  %a: f32[1, 512] = aten.asin.default(%t6)
+  return %a
+}}
+"""
+
+
+def test_steps_that_repeat_are_one_box(tmp_path):
+    steps = []
+    for i in range(6):
+        steps += [f"  %l{i}: f32[1, 512] = aten.linear.default(%t{i}, %w)", f"  %n{i}: f32[1, 512] = aten.neg.default(%l{i})", f"  %t{i + 1}: f32[1, 512] = aten.tanh.default(%n{i})"]
+    model = tmp_path / "steps.ir"
+    model.write_text(REPEATS.format(steps="\n".join(steps)))
+    with Browser(1440, 900) as browser:
+        browser.open(write_page(model, tmp_path))
+        assert browser.script("return layout.boxes.map(([delegate]) => nameOfBox(delegate))") == ["xnnpack0 \u00d7 6"]
+        assert browser.script("return layout.leaves.map(([node]) => nodes.name[node])") == ["l0", "n0", "t1", "a"]
+        assert browser.script(OVER_BOXES) == []
+        apart = browser.script("return document.getElementById('apart').innerText")
+        assert "xnnpack0 to xnnpack5, each from the next: steps that repeat with the same constants" in apart and apart.count("\n") <= 3
+        assert browser.script("return document.querySelector('#delegate-table tbody tr').innerText").startswith("xnnpack0 \u00d7 6")
+        browser.script("select({kind: 'delegate', id: 4})")
+        assert "xnnpack0, which the runtime loads once for all" in details_of(browser)
+        assert browser.script("return isChosen('delegate', 0)")
+        browser.script("toggleDelegate(4)")
+        assert browser.script("return layout.leaves.map(([node]) => nodes.name[node])") == ["a"]
+        browser.script("select({kind: 'node', id: nodes.name.indexOf('n3')})")
+        assert browser.console == []
+
+
 def test_prints_on_white(pages):
     with Browser(1440, 900, dark=True) as browser:
         browser.open(pages[9])

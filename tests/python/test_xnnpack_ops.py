@@ -24,13 +24,13 @@ def randomise(model: nn.Module) -> nn.Module:
     return model.eval()
 
 
-def run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=None):
+def run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=None, tolerance=1e-5):
     """Lowers the model as the first input has it, and compares all inputs with eager."""
     model_file, pte = tmp_path / "model.pt2", tmp_path / "model.pte"
     torch.export.save(torch.export.export(model, (inputs[0],), dynamic_shapes=dynamic_shapes), model_file)
     lower_as_one_delegate(model_file, pte)
     with torch.no_grad():
-        assert_matches_eager(pte, [Case("forward", [x], [model(x)]) for x in inputs], tolerance=1e-5)
+        assert_matches_eager(pte, [Case("forward", [x], [model(x)]) for x in inputs], tolerance)
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 5), (2, 6, 5, 7), (1, 6, 3, 4, 5), (2, 6, 1, 2)], ids=str)
@@ -77,6 +77,75 @@ def test_log_softmax_of_any_batch(tmp_path):
     inputs = [torch.randn(n, 4, 6) for n in (3, 1, 8)]
     shapes = ({0: Dim("n", min=1, max=8)},)
     run_as_one_delegate(tmp_path, Call(lambda x: F.log_softmax(x, -1)), inputs, dynamic_shapes=shapes)
+
+
+SPECIAL = torch.tensor([torch.nan, torch.inf, -torch.inf, 0.0, -0.0, 1e30, -1e30, 90, -90])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [F.softplus, lambda x: F.softplus(x, beta=3), lambda x: F.softplus(x, 0.5, 16), F.logsigmoid, F.mish],
+    ids=["softplus", "steep", "threshold", "logsigmoid", "mish"],
+)
+def test_softplus(tmp_path, function):
+    inputs = [torch.linspace(-30, 30, 999), torch.linspace(-1, 1, 999), SPECIAL.repeat(111)]
+    run_as_one_delegate(tmp_path, Call(function), inputs, tolerance=1e-6)
+
+
+@pytest.mark.parametrize(
+    "share",
+    [lambda x: F.softplus(x) / x.exp(), lambda x: F.logsigmoid(-x) / x.exp(), lambda x: F.mish(x) / (x * x.exp())],
+    ids=["softplus", "logsigmoid", "mish"],
+)
+def test_small_results_of_softplus_are_exact(tmp_path, share):
+    run_as_one_delegate(tmp_path, Call(share), [torch.linspace(-80, -1, 999)], tolerance=2e-6)
+
+
+def test_softplus_of_any_batch_and_length(tmp_path):
+    shapes = ({0: Dim("n", min=1, max=4), 1: Dim("length", min=2, max=9)},)
+    inputs = [torch.randn(n, length, 3) for n, length in ((2, 5), (1, 2), (4, 9))]
+    run_as_one_delegate(tmp_path, Call(lambda x: F.mish(F.softplus(x))), inputs, dynamic_shapes=shapes)
+
+
+VARIANCES = {
+    "rows": lambda x: x.var(-1),
+    "image": lambda x: x.var((2, 3), keepdim=True),
+    "channels": lambda x: x.var(1, correction=0),
+    "all": lambda x: x.var(),
+    "deviation": lambda x: x.std((0, 2), correction=3),
+    "both": lambda x: torch.cat([x.var(2, keepdim=True), x.mean(2, keepdim=True)], 1),
+}
+
+
+@pytest.mark.parametrize("function", VARIANCES.values(), ids=VARIANCES)
+def test_variance(tmp_path, function):
+    torch.manual_seed(7)
+    x = torch.randn(3, 4, 5, 6)
+    special = x.clone()
+    special[0, 0, 0, :2] = torch.tensor([torch.inf, -torch.inf])
+    special[1, 2, 3, 4] = torch.nan
+    run_as_one_delegate(tmp_path, Call(function), [x, x * 1e-3, x + 100, special])
+
+
+def test_variance_of_any_batch_and_height(tmp_path):
+    torch.manual_seed(8)
+    shapes = ({0: Dim("n", min=1, max=4), 2: Dim("height", min=2, max=9)},)
+    inputs = [torch.randn(n, 4, height, 6) for n, height in ((2, 5), (1, 2), (4, 9))]
+    run_as_one_delegate(tmp_path, Call(lambda x: x.var(-1, keepdim=True)), inputs, dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize("dims", [(0,), (1, 2), (-2, 0)], ids=str)
+def test_flip(tmp_path, dims):
+    x = SPECIAL.repeat(2, 4, 5, 1)
+    run_as_one_delegate(tmp_path, Call(lambda x: -x.flip(dims)), [x + torch.arange(5).view(5, 1)])
+
+
+def test_products_of_rows_of_any_batch_and_length(tmp_path):
+    torch.manual_seed(10)
+    weight, bias = torch.randn(6, 4), torch.randn(4)
+    shapes = ({0: Dim("n", min=1, max=4), 1: Dim("length", min=2, max=9)},)
+    inputs = [torch.randn(n, length, 6) for n, length in ((2, 5), (1, 2), (4, 9))]
+    run_as_one_delegate(tmp_path, Call(lambda x: (x @ weight + bias).relu() @ weight.T), inputs, dynamic_shapes=shapes)
 
 
 class Upscaler(nn.Module):

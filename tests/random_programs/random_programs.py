@@ -78,10 +78,11 @@ WRITES = ["y=x.clone(); y[0]=1.0; r=y", "y=x.clone(); y[...,0].mul_(2); r=y", "y
 DELEGATED_UNARY = """F.relu(x) x.sigmoid() x.tanh() x.abs() -x (x.abs()+0.5).sqrt() (-x.abs()).exp() F.gelu(x) F.gelu(x,approximate='tanh')
 F.silu(x) F.hardswish(x) F.hardsigmoid(x) F.elu(x) F.leaky_relu(x,0.2) F.hardtanh(x) x.clamp(-1,1) x.clamp(max=0.5) x.square() x*2 x+1 3-x x/4
 x.softmax(-1) x.softmax({d}) torch.rsqrt(x.abs()+1) x.floor() x.ceil() x.sin() x.cos() (x.abs()+1).log() F.relu6(x) x.log_softmax(-1)
-x.mean(-1,keepdim=True) x.mean({d}) F.layer_norm(x,x.shape[-1:],{w}(x.shape[-1])) F.group_norm(x,1) x.amax(-1,keepdim=True)"""
+x.mean(-1,keepdim=True) x.mean({d}) F.layer_norm(x,x.shape[-1:],{w}(x.shape[-1])) F.group_norm(x,1) x.amax(-1,keepdim=True)
+F.softplus(x) F.softplus(x,beta=2) F.mish(x) F.logsigmoid(x) x.var({d},correction=0) x.std(-1,unbiased=False,keepdim=True)"""
 DELEGATED_MOVES = """x.transpose(0,-1) x.transpose(-1,-2) x.permute(*reversed(range(x.dim()))) x.movedim(0,-1) x.reshape(-1) x.flatten(1) x.unsqueeze({d})
 x.unsqueeze(0) x.squeeze(0) x.narrow({d},0,1) x[...,:2] x[...,1:] x[:,-1:] torch.cat([x,x],{d}) torch.cat([x,x*2,x+1],{d}) torch.stack([x,x],{d})
-torch.cat([x[...,:1]]*7,{d}) F.pad(x,({n},{n})) F.pad(x,(1,0,0,{n})) x.expand(2,*x.shape) x.chunk(2,{d})[0] x.unflatten({d},(-1,1)) x.repeat(*[2]*x.dim())"""
+torch.cat([x[...,:1]]*7,{d}) F.pad(x,({n},{n})) F.pad(x,(1,0,0,{n})) x.expand(2,*x.shape) x.chunk(2,{d})[0] x.unflatten({d},(-1,1)) x.repeat(*[2]*x.dim()) x.flip({d}) x.flip(0)"""
 DELEGATED_BINARY = """x+y x-y x*y x/(y.abs()+1) torch.maximum(x,y) torch.minimum(x,y) x@y x@y.transpose(-1,-2) torch.cat([x,y],{d}) x*y.sigmoid()
 torch.relu(x+y) (x-y).clamp(-1,1) F.scaled_dot_product_attention(x,y,y) x+y.mean(-1,keepdim=True) torch.cat([x,y,x],-1)"""
 DELEGATED_LAYERS = """F.linear(x,{i}(4,x.shape[-1])) F.linear(x,{i}(6,x.shape[-1]),{w}(6)) F.relu(F.linear(x,{i}(5,x.shape[-1]),{w}(5))) x@{w}(x.shape[-1],5)

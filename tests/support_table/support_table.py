@@ -91,6 +91,7 @@ def largest(rank):
 
 def products(rank):
     yield {"self": ("sizes", sizes(rank)), "other": ("sizes", [*sizes(rank)[:-2], sizes(rank)[-1], 4])}
+    yield {"self": ("sizes", sizes(rank)), "other": T(sizes(rank)[-1], 4)}
 
 
 SHAPES = {
@@ -111,6 +112,9 @@ SHAPES = {
     "aten.matmul.default": products,
     "aten.mean.dim": reductions,
     "aten.sum.dim_IntList": reductions,
+    "aten.var.correction": lambda rank: [row | {"correction": c} for row in reductions(rank) for c in (0, 1, None)],
+    "aten.flip.default": lambda rank: [{"self": ("sizes", sizes(rank)), "dims": list(dims)} for n in (1, 2)
+                                       for dims in itertools.combinations(range(rank - 1), n)],
     "aten.constant_pad_nd.default": lambda rank: [{"self": ("sizes", sizes(rank)), "pad": p, "value": v} for v in (0.0, 0.5)
                                                   for p in ([1, 2], [0, 1, 1, 0], [-1, 1]) if len(p) <= 2 * rank],
     "aten.permute.default": lambda rank: [{"self": ("sizes", sizes(rank)), "dims": list(p)} for p in itertools.islice(itertools.permutations(range(rank)), 24)],
@@ -198,6 +202,12 @@ def ranks_of(form, op):
     return range(int(max(x["least"] for x in limits)), int(min(x["most"] for x in limits)) + 1)
 
 
+def has_ranks_of(form, row):
+    """True for a row whose tensors all have ranks of this form: an op may have others for its other form."""
+    limits = [limit for limit in form if limit["kind"] == "rank" and is_tensor(row.get(limit["of"]))]
+    return all(limit["least"] <= len(row[limit["of"]][1]) <= limit["most"] for limit in limits)
+
+
 def values_of(limit, row):
     """What an argument may be, of the values tried: those of the table's limit."""
     least = limit.get("least", 0)
@@ -235,6 +245,8 @@ def combinations(rows):
             types = [t for t in entry["types"] if not required or t in required]
             for dtype, rank in itertools.product(types, ranks_of(form, op)):
                 for row in rows_of(op, rank):
+                    if not has_ranks_of(form, row):
+                        continue
                     if not all(size > 0 for v in row.values() if is_tensor(v) for size in v[1]):
                         continue
                     choices = {x["of"]: values_of(x, row) for x in form}

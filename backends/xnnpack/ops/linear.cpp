@@ -1,10 +1,11 @@
 // Products of matrices: linear, addmm and mm, whose constant weights are packed when the program is loaded
-// (linear's may also be computed when it runs), and bmm and matmul of batches. matmul is kept whole where
-// both sides have batches: as a bmm it would be flattened by views, which XNNPACK cannot express where two
-// sizes are known only at run time.
+// (linear's may also be computed when it runs), and bmm and matmul of batches. matmul is kept whole: as an mm
+// or a bmm it would be flattened by views, which XNNPACK cannot express where two sizes are known only at run
+// time.
 //
 //   matmul(f32[1, 12, s, 64], f32[1, 12, 64, s])  ->  BatchMatrixMultiply, without a view to [12, s, s] and
 //   back
+//   matmul(f32[b, s, 64], constant f32[64, 8])    ->  FullyConnected
 #include "emitter.h"
 #include "node_query.h"
 #include "ops/idioms.h"
@@ -66,11 +67,17 @@ void bmm(Emitter& emit, const OpCall& call) {
 Check check_matmul(const NodeQuery& node) {
   const TensorType& left = node.tensor("self");
   const TensorType& right = node.tensor("other");
-  if (left.rank() == right.rank()) return {};
+  if (left.rank() == right.rank() || right.rank() == 2) return {};
   return need_reshapable(left.rank() < right.rank() ? left : right);
 }
 
 void matmul(Emitter& emit, const OpCall& call) {
+  if (call.tensor("other").rank() == 2) {
+    const ValueId left = emit.input(call, "self");
+    const ValueId right = emit.input(call, "other");
+    return emit.result(emit.add_sized(NodeKind::FullyConnected, {left, right, no_value}, emit.result_sizes(),
+                                      {}, transpose_weights));
+  }
   const std::size_t rank = emit.result_sizes().size();
   auto widened = [&](std::string_view name) {
     const ValueId x = emit.input(call, name);
@@ -96,6 +103,7 @@ std::span<const OpRule> linear() {
   static constexpr Limit mm_constant[] = {constant("mat2")};
   static constexpr Limit mm_f32[] = {dtype("mat2", ScalarType::F32)};
   static constexpr Limit batches[] = {ranks("self", 3, 6), ranks("other", 3, 6)};
+  static constexpr Limit rows[] = {ranks("self", 3, 6), ranks("other", 2, 2), constant("other")};
   static constexpr OpRule rules[] = {
       {.op = "aten.addmm.default", .forms = {addmm_constant, addmm_f32}, .packs = "mat2", .translate = addmm},
       {.op = "aten.bmm.default", .translate = bmm},
@@ -105,9 +113,11 @@ std::span<const OpRule> linear() {
        .packs = "weight",
        .translate = linear},
       {.op = "aten.matmul.default",
-       .conditions = "where the ranks differ, at most one size of the lower one known only at run time",
-       .forms = {batches},
+       .conditions =
+           "of batches whose ranks differ, at most one size of the lower one known only at run time",
+       .forms = {batches, rows},
        .keep_whole = true,
+       .packs = "other",
        .check = check_matmul,
        .translate = matmul},
       {.op = "aten.mm.default", .forms = {mm_constant, mm_f32}, .packs = "mat2", .translate = mm},

@@ -79,6 +79,11 @@ function layoutOf(type) {
 const nodesOfDelegate = data.delegates.map(() => []);
 for (let node = 0; node < nodeCount; ++node) if (isDelegated(node)) nodesOfDelegate[delegateOf(node)].push(node);
 
+// Delegates that repeat one are drawn in one box, which has the number of the first.
+const boxOf = (delegate) => (data.boxes ? data.boxes[delegate] : delegate);
+const callsOfBox = data.delegates.map(() => 0);
+for (let delegate = 0; delegate < data.delegates.length; ++delegate) ++callsOfBox[boxOf(delegate)];
+
 // What goes into a delegate and what comes out, each value once: {value, type, bytes, layout, quantisation, others}.
 function borderOf(delegate) {
   // Bodies that went along with a node have no border of their own.

@@ -95,8 +95,9 @@ function delegateDetails(delegate) {
   const apart = data.apart.filter((pair) => pair.delegates.includes(entry.name));
   const facts = make("dl", {}, row("Backend", make("span", { class: "pill" }, swatch(colourOfDelegate(delegate)), entry.backend_id)), row("Nodes", count(entry.nodes)),
     macs ? row("Cost", macsText(macs) + " MACs") : "", row("Payload", bytesText(entry.blob_bytes) + (entry.data_bytes ? ", and " + bytesText(entry.data_bytes) + " of shared data" : "")));
+  if (entry.repeats) facts.append(row("Repeats", delegateLink(data.delegates.findIndex((each) => each.name === entry.repeats)), ", which the runtime loads once for all"));
   if (apart.length) facts.append(row("Apart", someItems(apart, (pair) => make("li", {}, "from ", make("b", {}, pair.delegates.find((name) => name !== entry.name) || entry.name), ": " + pair.text))));
-  return [make("p", { class: "kicker" }, "Delegate"), make("h3", {}, entry.name), hasGraph ? link(openDelegates.has(delegate) ? "Close in the graph" : "Open in the graph", () => { toggleDelegate(delegate); select({ kind: "delegate", id: delegate }); }, { class: "link" }) : "", facts,
+  return [make("p", { class: "kicker" }, "Delegate"), make("h3", {}, entry.name), hasGraph ? link(openDelegates.has(boxOf(delegate)) ? "Close in the graph" : "Open in the graph", () => { toggleDelegate(delegate); select({ kind: "delegate", id: delegate }); }, { class: "link" }) : "", facts,
     borderTable("Comes in", border.into) || "", borderTable("Goes out", border.out) || "", make("h4", {}, "Its nodes"), someItems(members, (node) => make("li", {}, nodeLink(node), " ", make("span", { class: "dim" }, opOf(node))))];
 }
 

@@ -27,6 +27,7 @@ function place(layers, from, sizeOf) {
   let y = 0;
   let width = 0;
   const rows = [];
+  const bands = [];
   for (const layer of layers) {
     const middle = (each) => {
       const known = from.get(each).filter((before) => places.has(before)).map((before) => places.get(before).order);
@@ -39,23 +40,27 @@ function place(layers, from, sizeOf) {
       let height = 0;
       for (const [, , each] of row) {
         const [itemWidth, itemHeight] = sizeOf(each);
-        places.set(each, { x, y, width: itemWidth, height: itemHeight, order: 0 });
+        places.set(each, { x, y, width: itemWidth, height: itemHeight, order: 0, row: rows.length });
         x += itemWidth + item.gapX;
         height = Math.max(height, itemHeight);
       }
       x -= item.gapX;
       row.forEach(([, , each], i) => { places.get(each).order = (i + 0.5) / row.length; });
       rows.push([row, x]);
+      bands.push({ top: y, bottom: y + height });
       width = Math.max(width, x);
       y += height + item.gapY;
     }
   }
-  for (const [row, rowWidth] of rows) for (const [, , each] of row) places.get(each).x += (width - rowWidth) / 2;
-  return { places, width, height: Math.max(0, y - item.gapY) };
+  rows.forEach(([row, rowWidth], i) => {
+    for (const [, , each] of row) places.get(each).x += (width - rowWidth) / 2;
+    bands[i].taken = row.map(([, , each]) => [places.get(each).x, places.get(each).x + places.get(each).width]);
+  });
+  return { places, rows: bands, width, height: Math.max(0, y - item.gapY) };
 }
 
-// Items of a graph: nodes, and delegates as -1 - delegate where they are.
-const itemOf = (node) => (isDelegated(node) ? -1 - delegateOf(node) : node);
+// Items of a graph: nodes, and delegates as -1 - box where they are.
+const itemOf = (node) => (isDelegated(node) ? -1 - boxOf(delegateOf(node)) : node);
 
 function innerLayout(members) {
   const inside = new Set(members);
@@ -114,11 +119,16 @@ function layOut() {
     if (each >= 0) layout.leaves.push([each, at]);
     else layout.boxes.push([-1 - each, at, inner.has(each)]);
     if (!inner.has(each)) continue;
+    const [dx, dy] = [at.x + item.pad, at.y + item.head + item.pad];
+    const rows = inner.get(each).rows.map(({ top, bottom, taken }) => ({ top: top + dy, bottom: bottom + dy, taken: taken.map(([left, right]) => [left + dx, right + dx]) }));
     for (const [node, within] of inner.get(each).places)
-      layout.leaves.push([node, { x: at.x + item.pad + within.x, y: at.y + item.head + item.pad + within.y, width: within.width, height: within.height }]);
+      layout.leaves.push([node, { ...within, x: within.x + dx, y: within.y + dy, box: at, rows }]);
   }
   layout.at = new Map(layout.leaves);
   layout.boxAt = new Map(layout.boxes.map(([delegate, at, isOpen]) => [delegate, { at, isOpen }]));
+  layout.lanes = new Map();
+  layout.left = 0;
+  layout.right = layout.width;
   layout.edges = edgesOf(graph);
   layout.labels = labelsOf(graph);
 }
@@ -137,12 +147,13 @@ function labelsOf(graph) {
   return [...labels].map(([start, types]) => [start, [...types.values()][0] + (types.size > 1 ? " +" + (types.size - 1) : "")]);
 }
 
-// Where a node is seen: itself, or the closed box it is in.
+// Where a node is seen: itself, or the box it is in.
 function placeOf(node) {
-  return layout.at.get(node) || (isDelegated(node) && layout.boxAt.has(delegateOf(node)) ? layout.boxAt.get(delegateOf(node)).at : null);
+  const box = isDelegated(node) ? layout.boxAt.get(boxOf(delegateOf(node))) : null;
+  return layout.at.get(node) || (box ? box.at : null);
 }
 
-// Lines between places, each once: [from, to, whether a delegate's border is crossed].
+// Lines between places, each once: {start, end, isCrossing: whether a delegate's border is crossed, route}.
 function edgesOf(graph) {
   const edges = [];
   const seen = new Map();
@@ -150,20 +161,94 @@ function edgesOf(graph) {
     const to = placeOf(node);
     for (const [before] of inputsOf[node]) {
       const start = before >= 0 ? placeOf(before) : null;
-      if (!start || !to || start === to) continue;
+      const isWithinBox = before >= 0 && itemOf(before) === itemOf(node) && delegateOf(before) !== delegateOf(node);
+      if (!start || !to || start === to || isWithinBox) continue;
       if (!seen.has(start)) seen.set(start, new Set());
       if (seen.get(start).has(to)) continue;
       seen.get(start).add(to);
-      edges.push([start, to, delegateOf(before) !== delegateOf(node)]);
+      edges.push({ start, end: to, isCrossing: delegateOf(before) !== delegateOf(node), route: routeOf(start, to) });
     }
   }
   return edges;
 }
 
+// A line as upright parts [x, from, to] from top to bottom, which pass between boxes; curves in the gaps between rows
+// join them. Out of an open box, then down to the other one, then into that.
+function routeOf(start, end) {
+  const portOf = (place, y) => ({ x: place.x + place.width / 2, y, row: place.row, reach: place.width / 2 - 12 });
+  const out = portOf(start, start.y + start.height);
+  const into = portOf(end, end.y);
+  if (start.box === end.box) return uprights(start.rows || layout.rows, out, into, start);
+  const parts = [];
+  let from = out;
+  if (start.box) {
+    const bottom = start.box.y + start.box.height;
+    parts.push(...uprights(start.rows, out, { x: null, y: bottom, row: start.rows.length }, start));
+    from = { x: parts[parts.length - 1][0], y: bottom, row: start.box.row };
+  }
+  if (!end.box) return parts.concat(uprights(layout.rows, from, into, start));
+  const inner = uprights(end.rows, { x: null, y: end.box.y + item.head, row: -1 }, into, start);
+  return parts.concat(uprights(layout.rows, from, { x: inner[0][0], y: end.box.y, row: end.box.row }, start), inner);
+}
+
+function uprights(rows, from, to, source) {
+  const lanes = lanesOf(rows, from, to, source);
+  // A line leaves and reaches a box on the side of its lane.
+  const towards = (port, x) => (port.reach === undefined ? port.x ?? x : Math.max(port.x - port.reach, Math.min(port.x + port.reach, x)));
+  const startX = lanes.length ? towards(from, lanes[0][0]) : from.x ?? to.x;
+  const endX = lanes.length ? towards(to, lanes[lanes.length - 1][0]) : to.x ?? from.x;
+  return [[startX, from.y, from.row < 0 ? from.y : rows[from.row].bottom], ...lanes, [endX, to.y, to.y]];
+}
+
+const clearance = 6;
+const isFree = (row, x) => row.taken.every(([left, right]) => x < left - clearance || x > right + clearance);
+
+// The place nearest to x in a row's gaps, and beside the row.
+function gapNear(row, x) {
+  if (isFree(row, x)) return x;
+  const edges = row.taken.flatMap(([left, right], i) => [i ? left - item.gapX / 2 : left - 10, i + 1 < row.taken.length ? right + item.gapX / 2 : right + 10]);
+  return edges.reduce((best, each) => (Math.abs(each - x) < Math.abs(best - x) ? each : best));
+}
+
+// Where a line passes the rows between its ends: straight on where nothing is in the way, else beside all of them, or from
+// gap to gap where that would be far away and the rows are few.
+function lanesOf(rows, from, to, source) {
+  const crossed = rows.slice(from.row + 1, to.row);
+  if (!crossed.length) return [];
+  const [top, bottom] = [crossed[0].top, crossed[crossed.length - 1].bottom];
+  const wanted = [from.x, to.x].filter((x) => x !== null);
+  for (const x of wanted) if (crossed.every((row) => isFree(row, x)) && takeLane(x, top, bottom, source)) return [[x, top, bottom]];
+  const left = crossed.reduce((least, row) => Math.min(least, row.taken[0][0]), Infinity) - 12;
+  const right = crossed.reduce((most, row) => Math.max(most, row.taken[row.taken.length - 1][1]), 0) + 12;
+  const middle = wanted.reduce((sum, x) => sum + x, 0) / wanted.length;
+  const isRight = right - middle <= middle - left;
+  if (Math.abs((isRight ? right : left) - middle) > 3 * item.width && crossed.length <= 24) {
+    let x = wanted[0];
+    return crossed.map((row, i) => [x = gapNear(row, x + ((to.x ?? x) - x) / (crossed.length - i)), row.top, row.bottom]);
+  }
+  for (let lane = 0; lane < 40; ++lane) {
+    const x = isRight ? right + 5 * lane : left - 5 * lane;
+    if (takeLane(x, top, bottom, source)) return [[x, top, bottom]];
+  }
+  return [[isRight ? right : left, top, bottom]];
+}
+
+// Lines of one source may share a lane, others not.
+function takeLane(x, top, bottom, source) {
+  const key = Math.round(x / 4);
+  if (!layout.lanes.has(key)) layout.lanes.set(key, []);
+  const lanes = layout.lanes.get(key);
+  if (lanes.some(([from, to, other]) => other !== source && from <= bottom && top <= to)) return false;
+  lanes.push([top, bottom, source]);
+  layout.left = Math.min(layout.left, x - 12);
+  layout.right = Math.max(layout.right, x + 12);
+  return true;
+}
+
 function fitGraph() {
-  const scale = Math.min(graphCanvas.clientWidth / (layout.width + 40), graphCanvas.clientHeight / (layout.height + 40), 1.25);
+  const scale = Math.min(graphCanvas.clientWidth / (layout.right - layout.left + 40), graphCanvas.clientHeight / (layout.height + 40), 1.25);
   view.scale = Math.max(scale, 0.002);
-  view.x = (graphCanvas.clientWidth - layout.width * view.scale) / 2;
+  view.x = (graphCanvas.clientWidth - (layout.left + layout.right) * view.scale) / 2;
   view.y = Math.max(20 * view.scale, (graphCanvas.clientHeight - layout.height * view.scale) / 2);
   drawGraph();
 }
@@ -175,7 +260,7 @@ function startView() {
   view.scale = 0.75;
   const first = layout.leaves[0] || layout.boxes[0];
   const top = first ? first[1] : { x: 0, width: 0 };
-  view.x = layout.width * view.scale < graphCanvas.clientWidth ? (graphCanvas.clientWidth - layout.width * view.scale) / 2 : graphCanvas.clientWidth / 2 - (top.x + top.width / 2) * view.scale;
+  view.x = (layout.right - layout.left) * view.scale < graphCanvas.clientWidth ? (graphCanvas.clientWidth - (layout.left + layout.right) * view.scale) / 2 : graphCanvas.clientWidth / 2 - (top.x + top.width / 2) * view.scale;
   view.y = 16;
   drawGraph();
 }
@@ -200,7 +285,10 @@ function paintGraph() {
   context.scale(view.scale, view.scale);
   for (const [delegate, at, isOpen] of layout.boxes) if (isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colours);
   paintEdges(context, colours);
-  for (const [delegate, at, isOpen] of layout.boxes) if (!isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colours);
+  for (const [delegate, at, isOpen] of layout.boxes) {
+    if (!isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colours);
+    if (inSight(at)) paintTitle(context, delegate, at, isOpen, colours);
+  }
   for (const [node, at] of layout.leaves) if (inSight(at)) paintNode(context, node, at, colours);
   paintLabels(context);
 }
@@ -222,36 +310,40 @@ function paintLabels(context) {
   }
 }
 
+// Lines of what is chosen are seen first; then those that cross a border.
 function paintEdges(context, colours) {
   const top = -view.y / view.scale;
   const bottom = top + graphCanvas.clientHeight / view.scale;
-  for (const crossing of [false, true]) {
+  const kinds = [[colours.dim, 1, 0.9], [colours.ink, 1.8, 0.55], [colours.accent, 2.2, 1]];
+  const chosenPlace = chosen && chosen.kind === "node" ? placeOf(chosen.id) : chosen && chosen.kind === "delegate" && nodesOfDelegate[chosen.id].length ? (layout.boxAt.get(boxOf(chosen.id)) || {}).at : null;
+  kinds.forEach(([colour, width, alpha], kind) => {
     context.beginPath();
-    for (const [start, end, isCrossing] of layout.edges) {
-      if (isCrossing !== crossing || end.y < top || start.y + start.height > bottom) continue;
-      const x0 = start.x + start.width / 2;
-      const y0 = start.y + start.height;
-      const x1 = end.x + end.width / 2;
-      const span = end.y - y0;
-      context.moveTo(x0, y0);
-      if (span > 4 * item.gapY && Math.abs(x1 - x0) < item.width / 2) {
-        // Around what lies between the two.
-        const side = x0 + item.width * 1.1 + Math.min(60, span / 8);
-        context.bezierCurveTo(side, y0 + item.gapY, side, end.y - item.gapY, x1, end.y);
-      } else {
-        const bend = Math.min(40, Math.abs(span) / 2);
-        context.bezierCurveTo(x0, y0 + bend, x1, end.y - bend, x1, end.y);
-      }
+    for (const { start, end, isCrossing, route } of layout.edges) {
+      const isOfChosen = chosenPlace && (start === chosenPlace || end === chosenPlace);
+      if ((isOfChosen ? 2 : Number(isCrossing)) !== kind || end.y < top || start.y + start.height > bottom) continue;
+      traceRoute(context, route);
     }
-    context.lineWidth = Math.max(crossing ? 1.8 : 1, (crossing ? 1 : 0.6) / view.scale);
-    context.strokeStyle = crossing ? colours.ink : colours.dim;
-    context.globalAlpha = crossing ? 0.55 : 0.9;
+    context.lineWidth = Math.max(width, (width * 0.6) / view.scale);
+    context.strokeStyle = colour;
+    context.globalAlpha = alpha;
     context.stroke();
-  }
+  });
   context.globalAlpha = 1;
 }
 
-const isChosen = (kind, id) => chosen && chosen.kind === kind && chosen.id === id;
+function traceRoute(context, route) {
+  route.forEach(([x, from, to], i) => {
+    if (i === 0) context.moveTo(x, from);
+    else {
+      const [beforeX, , above] = route[i - 1];
+      const middle = (above + from) / 2;
+      context.bezierCurveTo(beforeX, middle, x, middle, x, from);
+    }
+    if (to !== from) context.lineTo(x, to);
+  });
+}
+
+const isChosen = (kind, id) => chosen && chosen.kind === kind && (kind === "delegate" ? boxOf(chosen.id) : chosen.id) === id;
 
 // The start of a text that is too wide, with dots behind it.
 function shortened(context, label, width) {
@@ -262,8 +354,10 @@ function shortened(context, label, width) {
 
 const fillShort = (context, label, x, y, width) => context.fillText(shortened(context, label, width), x, y);
 
+// "xnnpack1 x 31": a delegate with those that repeat it.
+const nameOfBox = (delegate) => data.delegates[delegate].name + (callsOfBox[delegate] > 1 ? " \u00d7 " + count(callsOfBox[delegate]) : "");
+
 function paintBox(context, delegate, at, isOpen, colours) {
-  const entry = data.delegates[delegate];
   const colour = cssColour(colourOfDelegate(delegate));
   context.beginPath();
   context.roundRect(at.x, at.y, at.width, at.height, 7);
@@ -274,15 +368,26 @@ function paintBox(context, delegate, at, isOpen, colours) {
   context.lineWidth = isChosen("delegate", delegate) ? 4 : 1.5;
   context.strokeStyle = isChosen("delegate", delegate) ? colours.accent : colour;
   context.stroke();
+}
+
+function paintTitle(context, delegate, at, isOpen, colours) {
   if (view.scale < 0.3) return;
+  const number = plural(data.delegates[delegate].nodes, "node");
   context.textBaseline = "middle";
   context.font = "600 13px system-ui, sans-serif";
-  context.fillStyle = isOpen ? colours.ink : cssColour("--on-colour");
-  const label = isOpen ? entry.name + ", " + plural(entry.nodes, "node") : entry.name;
-  fillShort(context, label, at.x + 12, at.y + (isOpen ? 15 : 16), at.width - 20);
-  if (isOpen) return;
+  if (isOpen) { // lines into the box go behind it
+    const label = shortened(context, nameOfBox(delegate) + ", " + number, at.width - 20);
+    context.lineWidth = 4;
+    context.strokeStyle = colours.surface;
+    context.strokeText(label, at.x + 12, at.y + 15);
+    context.fillStyle = colours.ink;
+    context.fillText(label, at.x + 12, at.y + 15);
+    return;
+  }
+  context.fillStyle = cssColour("--on-colour");
+  fillShort(context, nameOfBox(delegate), at.x + 12, at.y + 16, at.width - 20);
   context.font = "12px system-ui, sans-serif";
-  fillShort(context, plural(entry.nodes, "node"), at.x + 12, at.y + 32, at.width - 20);
+  fillShort(context, number, at.x + 12, at.y + 32, at.width - 20);
 }
 
 function paintNode(context, node, at, colours) {
@@ -328,7 +433,7 @@ function showInGraph(selection) {
   const first = selection.kind === "node" ? selection.id : selection.kind === "delegate" ? nodesOfDelegate[selection.id][0] : undefined;
   if (first === undefined) { drawGraph(); return; }
   if (graphOfNode[first] !== shownGraph) chooseGraph(graphOfNode[first]);
-  const at = selection.kind === "delegate" ? layout.boxAt.get(selection.id).at : placeOf(first);
+  const at = placeOf(first);
   if (at && (!inSight(at) || view.scale < 0.3)) {
     view.scale = Math.max(view.scale, 0.75);
     view.x = graphCanvas.clientWidth / 2 - (at.x + at.width / 2) * view.scale;
@@ -338,7 +443,8 @@ function showInGraph(selection) {
 }
 
 function toggleDelegate(delegate) {
-  if (!openDelegates.delete(delegate)) openDelegates.add(delegate);
+  const box = boxOf(delegate);
+  if (!openDelegates.delete(box)) openDelegates.add(box);
   layOut();
   showInGraph({ kind: "delegate", id: delegate });
 }
@@ -365,7 +471,7 @@ function neighbour(key) {
   const asSelection = (each) => (each >= 0 ? { kind: "node", id: each } : { kind: "delegate", id: -1 - each });
   const all = [...layout.places.keys()];
   if (!chosen || chosen.kind === "module") return asSelection(all[0]);
-  const current = chosen.kind === "delegate" ? -1 - chosen.id : layout.places.has(chosen.id) ? chosen.id : itemOf(chosen.id);
+  const current = chosen.kind === "delegate" ? -1 - boxOf(chosen.id) : layout.places.has(chosen.id) ? chosen.id : itemOf(chosen.id);
   let next;
   if (key === "ArrowUp") next = (layout.from.get(current) || [])[0];
   else if (key === "ArrowDown") next = all.find((each) => layout.from.get(each).includes(current));
@@ -451,6 +557,6 @@ function listenToPointer() {
 function tipAt(event) {
   const hit = layout && itemAt(event.offsetX, event.offsetY);
   if (!hit) { hideTip(); return; }
-  if (hit.kind === "delegate") showTip(event.clientX, event.clientY, [data.delegates[hit.id].name, plural(data.delegates[hit.id].nodes, "node")]);
+  if (hit.kind === "delegate") showTip(event.clientX, event.clientY, [nameOfBox(hit.id), plural(data.delegates[hit.id].nodes, "node")]);
   else showTip(event.clientX, event.clientY, [nodes.name[hit.id], opOf(hit.id), placeText(sourceOf(hit.id))]);
 }

@@ -65,8 +65,8 @@ function showDelegates() {
     .sort(([a], [b]) => data.delegates[b].nodes - data.delegates[a].nodes);
   byId("delegate-table").hidden = !all.length;
   fillTable(byId("delegate-table"), [["Delegate"], ["Nodes", "number"], ["MACs", "number"], ["In", "number"], ["Out", "number"], ["Payload", "number"], ["Shared data", "number"]], all, 12, delegateRow);
-  if (!data.apart.length) return;
-  const list = make("ul", {}, ...data.apart.slice(0, 6).map((pair) => make("li", {}, make("b", {}, pair.delegates.join(" and ")), ": " + pair.text)));
-  const rest = Math.max(0, data.apart.length - 6) + data.apart_not_told;
+  if (!data.apart_runs.length) return;
+  const list = make("ul", {}, ...data.apart_runs.slice(0, 6).map(([first, last, pairs, why]) => make("li", {}, make("b", {}, first + (pairs > 1 ? " to " : " and ") + last), (pairs > 1 ? ", each from the next: " : ": ") + why)));
+  const rest = data.apart_runs.slice(6).reduce((sum, run) => sum + run[2], 0) + data.apart_not_told;
   byId("apart").replaceChildren(make("h3", {}, "Why they are apart"), list, rest > 0 ? make("p", { class: "dim" }, "and " + plural(rest, "more pair")) : "");
 }

@@ -319,6 +319,50 @@ TEST(Compiler, ItsStepsCompose) {
   EXPECT_THAT(unmet(report, must(parse_requirements("coverage>=100%,partitions<=1"))), ElementsAre());
 }
 
+// The same with the step between them that binds the ops and asks the backend, in any table of ops.
+TEST(Compiler, HandsOverWhatWasNormalised) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const LowerOptions options{.backends = {{"chip_a"}}};
+  Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), options));
+
+  Program program = must(normalise(must(Compiler().load(bytes(squares)))));
+  Report report = make_report(program);
+  Compiled given = must(compiler.hand_over({std::move(program), std::move(report)}, options));
+  program = must(lower_leftovers(std::move(given.program)));
+  EXPECT_EQ(first_difference(program, whole.program), std::nullopt);
+}
+
+TEST(Compiler, HandsOverNothingOfMethodsThatAreNotThere) {
+  Program program = must(normalise(must(Compiler().load(bytes(squares)))));
+  Compiled normalised{std::move(program), {}};
+  const auto given = Compiler().hand_over(std::move(normalised), {.backends = {{.name = "demo", .method = "no"}}});
+  ASSERT_FALSE(given.has_value());
+  EXPECT_THAT(given.error().str(), HasSubstr("there is no method 'no'"));
+  Program unsound;
+  unsound.methods.push_back(nullptr);
+  EXPECT_FALSE(Compiler().hand_over({std::move(unsound), {}}).has_value());
+}
+
+// Tags alone say what is delegated: a result may have no verdicts.
+class TagsWithoutVerdicts final : public Partitioner {
+ public:
+  Result<PartitionResult> partition(const Program&, const Method& method) const override {
+    PartitionResult result{.partition_tags = {{Symbol("t"), {"BackendWithDelegateMappingDemo", {}}}}};
+    for (const Node& node : method.graph->nodes()) result.node_tags.emplace_back(&node, Symbol("t"));
+    return result;
+  }
+};
+
+TEST(Compiler, CoverageFollowsFromTags) {
+  const BackendRequest own{.name = "own", .partitioner = std::make_shared<TagsWithoutVerdicts>()};
+  Program program = must(parse_program(
+      "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.tan.default(%x) #1\n  return %y\n}\n"));
+  const Compiled lowered = must(Compiler().lower(std::move(program), {.backends = {own}}));
+  EXPECT_EQ(lowered.report.coverage(), 100.0);
+  EXPECT_THAT(unmet(lowered.report, must(parse_requirements("coverage>=100%"))), ElementsAre());
+}
+
 // Sanitizers keep what is freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool is_memory_told = false;

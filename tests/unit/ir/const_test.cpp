@@ -49,7 +49,7 @@ TEST(Const, ReachesFromNodesToAllAroundThem) {
   EXPECT_TYPES(Node, it.result(), Value*, const Value*);
   EXPECT_TYPES(Node, it.results()[0], Value* const&, const Value* const&);
   EXPECT_TYPES(Node, it.operand(0), Value*, const Value*);
-  EXPECT_TYPES(Node, bodies_of(it), std::vector<Graph*>, std::vector<const Graph*>);
+  EXPECT_TYPES(Node, it.bodies(), std::vector<Graph*>, std::vector<const Graph*>);
   static_assert(!std::is_copy_constructible_v<Node> && !std::is_copy_constructible_v<Value>);
 }
 
@@ -62,10 +62,21 @@ TEST(Const, ReachesFromValuesToTheirUsers) {
 }
 
 TEST(Const, ReachesIntoArguments) {
-  EXPECT_TYPES(Argument, it.as_value(), Value*, const Value*);
-  EXPECT_TYPES(Argument, it.as_graph(), Graph*, const Graph*);
-  EXPECT_TYPES(Argument, it.as_list()[0], Argument&, const Argument&);
-  EXPECT_TYPES(Argument, it.as_map()[0], NamedArgument&, const NamedArgument&);
+  EXPECT_TYPES(Argument, it.as_value(), const Value*, const Value*);
+  EXPECT_TYPES(Argument, it.as_graph(), const Graph*, const Graph*);
+  EXPECT_TYPES(Argument, it.as_list()[0], const Argument&, const Argument&);
+  EXPECT_TYPES(Argument, it.as_map()[0], const NamedArgument&, const NamedArgument&);
+}
+
+// A copy leads to no more than the argument did.
+TEST(Const, ReachesIntoCopiesOfArguments) {
+  const auto copy = [](const Node& node) { return node.arg(0); };
+  using Copy = std::invoke_result_t<decltype(copy), const Node&>;
+  static_assert(std::is_same_v<Copy, Argument>);
+  static_assert(std::is_const_v<std::remove_pointer_t<decltype(std::declval<Copy&>().as_value())>>);
+  static_assert(std::is_const_v<std::remove_pointer_t<decltype(std::declval<Copy&>().as_graph())>>);
+  static_assert(std::is_const_v<decltype(std::declval<Copy&>().as_list())::element_type>);
+  static_assert(std::is_const_v<decltype(std::declval<Copy&>().as_map())::element_type>);
 }
 
 #undef EXPECT_TYPES
@@ -94,6 +105,30 @@ TEST(Const, AGraphOwnsNoNodesOfOthers) {
   EXPECT_THROW(one.own(*foreign), InternalError);
   EXPECT_THROW(one.own(*foreign->result()), InternalError);
   EXPECT_THROW(one.own(*input), InternalError);
+}
+
+// Use lists of values are kept in the values: no other graph may have one among its operands.
+TEST(Const, AGraphTakesNoValuesOfOthers) {
+  Graph one;
+  Value* x = one.add_input(Symbol("x"), Type());
+  const Node* user = one.add(Symbol("op"), {Argument::of(x)}, {}, {{Symbol("y"), Type()}});
+  const Node* with_list = one.add(Symbol("op"), {one.list({Argument::of(x)})}, {}, {});
+  const Argument copies[] = {user->arg(0), with_list->arg(0), Argument::of(one.own(*user->result()))};
+  Graph two;
+  Value* own = two.add_input(Symbol("z"), Type());
+  Node* node = two.add(Symbol("op"), {Argument::of(own)}, {}, {});
+  const std::size_t uses = x->use_count();
+  for (const Argument& copy : copies) {
+    EXPECT_THROW(two.add(Symbol("op"), {copy}, {}, {}), InternalError);
+    EXPECT_THROW(two.add(Symbol("op"), {}, {{Symbol("k"), copy}}, {}), InternalError);
+    EXPECT_THROW(two.set_args(*node, std::span(&copy, 1), {}), InternalError);
+    EXPECT_THROW(two.set_outputs(std::span(&copy, 1)), InternalError);
+  }
+  EXPECT_THROW(two.set_operand(*own->uses().begin(), copies[0]), InternalError);
+  EXPECT_THROW(two.set_operand(*node, 0, x), InternalError);
+  EXPECT_EQ(x->use_count(), uses);
+  EXPECT_FALSE(user->result()->has_uses());
+  EXPECT_EQ(two.node_count(), 1u);
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ std::vector<std::string> names(const Graph& graph) {
 void expect_sound_uses(const Graph& graph) {
   std::map<const Value*, std::multiset<const Node*>> expected;
   auto count = [&](const Node& node) {
-    auto visit = [&](Argument& cell) { expected[cell.as_value()].insert(&node); };
-    for (Argument argument : node.args()) for_each_value(argument, visit);
-    for (NamedArgument argument : node.kwargs()) for_each_value(argument.value, visit);
+    auto visit = [&](const Argument& cell) { expected[cell.as_value()].insert(&node); };
+    for (const Argument& argument : node.args()) for_each_value(argument, visit);
+    for (const NamedArgument& argument : node.kwargs()) for_each_value(argument.value, visit);
   };
   auto compare = [&](const Value& value) {
     std::multiset<const Node*> actual;

@@ -189,6 +189,32 @@ method outer(%a: none, %b: none) {
   EXPECT_EQ(op_names(graph), "aten.mul.Tensor;aten.relu.default;aten.tan.default;");
 }
 
+// Whatever stands behind it is expanded as well.
+TEST(BackendOp, OnesWithAKernelStayWhereTheyComeFromAPattern) {
+  registered("unit_test.kept.default", mul_relu, "unit_test::kept.out");
+  registered("unit_test.around.default", R"(program
+method around(%a: none, %b: none) {
+  %m: none = unit_test.kept.default(%a, %b)
+  %r: none = aten.tan.default(%m)
+  return %r
+}
+)");
+  auto program = parse_program(R"(program
+method forward(%x: f32[2], %y: f32[2]) {
+  %a: f32[2] = unit_test.around.default(%x, %y)
+  %b: f32[2] = unit_test.around.default(%a, %y)
+  return %b
+}
+)",
+                               "<text>", ops());
+  ASSERT_TRUE(program.has_value()) << program.error().str();
+  EXPECT_EQ(*expand_backend_ops(*program, BackendOpsToExpand::WithoutKernel), 2u);
+  EXPECT_EQ(op_names(*program->methods[0]->graph),
+            "unit_test.kept.default;aten.tan.default;unit_test.kept.default;aten.tan.default;");
+  EXPECT_EQ(*expand_backend_ops(*program, BackendOpsToExpand::All), 2u);
+  EXPECT_TRUE(verify(*program).empty());
+}
+
 TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
   Symbol name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
   Program program = parse(model);
