@@ -71,13 +71,13 @@ test-payloads:  ## 10,000 random programs of what delegates take, lowered for XN
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated
-	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated --quantised
+	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated --quantized
 
-test-quantised:  ## every architecture of the tests in six quantisations, with and without xnnpack, in the stock runtime (hours)
+test-quantized:  ## every architecture of the tests in six quantizations, with and without xnnpack, in the stock runtime (hours)
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
-	.venv/bin/python tests/quantised_models/quantised_models.py
+	.venv/bin/python tests/quantized_models/quantized_models.py
 
 test-unseen:  ## 200 models of transformers and timm that no test has, chosen by a seed (UNSEEN="--seed 7 --count 200")
 	@scripts/install_system.sh test
@@ -110,7 +110,7 @@ test-wheels:  ## pip install of a clone, and wheels for several versions of Pyth
 	@scripts/build_wheel.sh --install
 	WHEELS=all .venv/bin/python -m pytest -q tests/python/test_wheels.py
 
-test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behaviour sanitizers
+test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh asan all
@@ -118,7 +118,7 @@ test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files 
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py tests/python/test_one_op.py
 
-test-python-asan:  ## the Python package's tests under the address and undefined behaviour sanitizers
+test-python-asan:  ## the Python package's tests under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	scripts/python_asan.sh
@@ -163,4 +163,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantised test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

@@ -94,11 +94,11 @@ def export(name: str, file: str) -> None:
 
     torch.manual_seed(1)
     with torch.no_grad():
-        is_quantised = name.endswith("_int8")
+        is_quantized = name.endswith("_int8")
         base = name.removesuffix("_int8")
         model, x = globals()[base]() if base in globals() else getattr(model_zoo, base)()
-        if is_quantised:
-            model = quantised(model, x)
+        if is_quantized:
+            model = quantized(model, x)
         program = torch.export.export(model, (x,))
         write_cases(Path(file), f"{name}, random weights", [Case("forward", [x], [model(x)])])
     torch.export.save(program, file)
@@ -160,7 +160,7 @@ def unet():
     return model, torch.randn(1, 3, 128, 128)
 
 
-def quantised(model, x):
+def quantized(model, x):
     import torch
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e

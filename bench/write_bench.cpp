@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "bench/mlp_file.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "plan/plan.h"
 #include "read/read_pt2.h"
 #include "support/try.h"
@@ -17,10 +17,10 @@
 namespace depute {
 namespace {
 
-Result<Program> read_normalised(const MlpFile& model) {
+Result<Program> read_normalized(const MlpFile& model) {
   TRY(auto file, MappedFile::open(model.path()));
   TRY(Program program, read_pt2(std::move(file)));
-  return normalise(std::move(program));
+  return normalize(std::move(program));
 }
 
 // Removed with the benchmark.
@@ -41,7 +41,7 @@ class OutputPath {
 
 void plan(benchmark::State& state) {
   const MlpFile model({.layers = static_cast<int>(state.range(0)), .width = 4});
-  auto program = read_normalised(model);
+  auto program = read_normalized(model);
   if (!program) return state.SkipWithError(program.error().str().c_str());
   for (auto _ : state) {
     auto planned = make_plan(*program);
@@ -55,7 +55,7 @@ BENCHMARK(plan)->Arg(100)->Arg(1000)->Arg(10'000)->Arg(50'000)->Unit(benchmark::
 
 void write(benchmark::State& state, const MlpShape& shape) {
   const MlpFile model(shape);
-  auto program = read_normalised(model);
+  auto program = read_normalized(model);
   if (!program) return state.SkipWithError(program.error().str().c_str());
   auto planned = make_plan(*program);
   if (!planned) return state.SkipWithError(planned.error().str().c_str());

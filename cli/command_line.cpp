@@ -42,7 +42,7 @@ int report_usage(const Diagnostic& diagnostic) {
   return exit_usage;
 }
 
-Option colour_option(std::string& choice) {
+Option color_option(std::string& choice) {
   return {.names = "--color",
           .target = &choice,
           .help = "auto (on a terminal, unless NO_COLOR is set), always or never",
@@ -50,7 +50,7 @@ Option colour_option(std::string& choice) {
           .choices = {"auto", "always", "never"}};
 }
 
-bool has_colour(std::FILE* stream, const std::string& choice) {
+bool has_color(std::FILE* stream, const std::string& choice) {
   if (choice == "always" || choice == "never") return choice == "always";
   const char* unwanted = std::getenv("NO_COLOR");
   return isatty(fileno(stream)) != 0 && (unwanted == nullptr || *unwanted == '\0');

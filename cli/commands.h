@@ -72,9 +72,9 @@ int report_error(const Diagnostic& diagnostic);
 int report_usage(const Diagnostic& diagnostic);
 
 // --color: auto, always or never.
-Option colour_option(std::string& choice);
+Option color_option(std::string& choice);
 // True if output to this stream has colors. With "auto": on a terminal, unless NO_COLOR is set.
-bool has_colour(std::FILE* stream, const std::string& choice);
+bool has_color(std::FILE* stream, const std::string& choice);
 
 // Writes all of `text` to standard output. Fails if the reader has closed it or the disk is full.
 int print_out(const std::string& text);

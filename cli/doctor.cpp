@@ -11,7 +11,7 @@ namespace {
 struct DoctorArguments {
   RequestArguments request;
   int top = static_cast<int>(DoctorOptions().top);
-  std::string colour = "auto";
+  std::string color = "auto";
 };
 
 int run_doctor(const DoctorArguments& arguments, Compiler& compiler) {
@@ -22,7 +22,7 @@ int run_doctor(const DoctorArguments& arguments, Compiler& compiler) {
   Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());
   const DoctorOptions doctor{.top = static_cast<std::size_t>(arguments.top),
-                             .colour = has_colour(stream, arguments.colour)};
+                             .color = has_color(stream, arguments.color)};
   const int code = print_to(stream, doctor_text(compiled->report, doctor));
   return code == exit_done && !compiled->report.refusals.empty() ? exit_error : code;
 }
@@ -34,7 +34,7 @@ std::vector<Option> doctor_options(DoctorArguments& arguments) {
                      .help = "Causes and changes of each kind, by default 10; 0: all",
                      .value = "N",
                      .range = {{0, std::numeric_limits<int>::max()}}});
-  options.push_back(colour_option(arguments.colour));
+  options.push_back(color_option(arguments.color));
   return options;
 }
 

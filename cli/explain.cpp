@@ -19,7 +19,7 @@ struct ExplainArguments {
   RequestArguments request;
   std::string node;
   std::string lock;
-  std::string colour = "auto";
+  std::string color = "auto";
   bool json = false;
 };
 
@@ -29,7 +29,7 @@ std::string text_of(const ExplainArguments& arguments, Report report, const std:
     if (!node.empty()) std::erase_if(report.nodes, [&](const NodeReport& n) { return n.node != node; });
     return report_json(report);
   }
-  std::string text = explain_text(report, {.node = node, .colour = has_colour(stream, arguments.colour)});
+  std::string text = explain_text(report, {.node = node, .color = has_color(stream, arguments.color)});
   if (!arguments.lock.empty() && report.lock_changes.empty())
     text += fmt::format("The plan is that of {}\n", printable(arguments.lock));
   return text;
@@ -70,7 +70,7 @@ int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   if (!node.empty() && !is_known) {
     return report_error({.code = "explain",
                          .where = arguments.request.model,
-                         .message = fmt::format("there is no node %{} after normalisation", node),
+                         .message = fmt::format("there is no node %{} after normalization", node),
                          .hint = meant_node(node, report),
                          .source = {}});
   }
@@ -89,7 +89,7 @@ std::vector<Option> explain_options(ExplainArguments& arguments) {
                      .target = &arguments.lock,
                      .help = "Also tell whether the plan is that of this lock, else exit code 3",
                      .value = "FILE"});
-  options.push_back(colour_option(arguments.colour));
+  options.push_back(color_option(arguments.color));
   options.push_back({.names = "--json", .target = &arguments.json, .help = "As JSON"});
   return options;
 }

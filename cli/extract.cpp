@@ -50,13 +50,13 @@ Result<Part> extract_part(const ExtractArguments& arguments, Compiler& compiler)
     TRY(Compiled compiled, run_request(arguments.request, options, compiler));
     return extract_delegate(std::move(compiled.program), arguments.delegate);
   }
-  std::optional<Program> normalised;
+  std::optional<Program> normalized;
   options.lower.observe = [&](std::string_view step, const Program& program) {
-    if (step == "normalise") normalised = clone(program);
+    if (step == "normalize") normalized = clone(program);
   };
   TRY(Compiled compiled, run_request(arguments.request, options, compiler));
-  return arguments.nodes.empty() ? extract_module(*normalised, arguments.module, registry)
-                                 : extract_nodes(*normalised, arguments.nodes, registry);
+  return arguments.nodes.empty() ? extract_module(*normalized, arguments.module, registry)
+                                 : extract_nodes(*normalized, arguments.nodes, registry);
 }
 
 Status write_program(const Program& program, Output& output, bool as_text) {

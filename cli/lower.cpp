@@ -25,7 +25,7 @@ struct LowerArguments {
   bool inline_delegates = false;
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  std::string colour = "auto";
+  std::string color = "auto";
   bool quiet = false;
   bool verbose = false;
 };
@@ -102,7 +102,7 @@ int run_lower(const LowerArguments& arguments, Compiler& compiler) {
   if (!arguments.quiet) {
     std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
     code = print_to(stream,
-                    summary_text(compiled->report, arguments.verbose, has_colour(stream, arguments.colour)));
+                    summary_text(compiled->report, arguments.verbose, has_color(stream, arguments.color)));
   }
   return meets_conditions(compiled->report, options->lock) ? code : exit_require;
 }
@@ -148,7 +148,7 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
            "What each partition was made of, as it has to stay, else exit code 3; --lock-update writes it",
        .value = "FILE"},
       {.names = "--lock-update", .target = &arguments.lock_update, .help = "Write the lock instead"},
-      colour_option(arguments.colour),
+      color_option(arguments.color),
       {.names = "--quiet", .target = &arguments.quiet, .help = "Print nothing but errors"},
       {.names = "--verbose",
        .target = &arguments.verbose,

@@ -61,7 +61,7 @@ std::string manual(const std::vector<Command>& commands) {
                     ".SH EXIT STATUS\n.TP\n{}\ndone\n.TP\n{}\nthe input or the lowering failed\n.TP\n{}\nthe "
                     "command "
                     "line is wrong\n.TP\n{}\na \\-\\-require or a \\-\\-lock does not hold\n"
-                    ".SH ENVIRONMENT\n.TP\nNO_COLOR\nNo colours, whatever it is set to.\n",
+                    ".SH ENVIRONMENT\n.TP\nNO_COLOR\nNo colors, whatever it is set to.\n",
                     static_cast<int>(exit_done), static_cast<int>(exit_error), static_cast<int>(exit_usage),
                     static_cast<int>(exit_require));
 }

@@ -19,7 +19,7 @@ struct ProfileArguments {
   std::string debug_map;
   std::string method;
   std::string report;
-  std::string colour = "auto";
+  std::string color = "auto";
   int top = 10;
   bool json = false;
 };
@@ -68,7 +68,7 @@ int run_profile(const ProfileArguments& arguments) {
   std::FILE* stream = is_standard_output(arguments.report) ? stderr : stdout;
   return print_to(stream, arguments.json ? profile_json(*profile)
                                          : profile_text(*profile, static_cast<std::size_t>(arguments.top),
-                                                        has_colour(stream, arguments.colour)));
+                                                        has_color(stream, arguments.color)));
 }
 
 std::vector<Option> profile_options(ProfileArguments& arguments) {
@@ -98,7 +98,7 @@ std::vector<Option> profile_options(ProfileArguments& arguments) {
        .help = "Rows of each table, by default 10; 0: all",
        .value = "N",
        .range = {{0, std::numeric_limits<int>::max()}}},
-      colour_option(arguments.colour),
+      color_option(arguments.color),
       {.names = "--json", .target = &arguments.json, .help = "As JSON, with all rows and in ticks"},
   };
 }

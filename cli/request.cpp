@@ -98,13 +98,13 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .help = "Schemas of operators that the application has kernels for, a line each (docs/cli.md)",
        .value = "FILE"},
       {.names = "--quantize",
-       .target = &arguments.quantise,
+       .target = &arguments.quantize,
        .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32 or "
                "conv=8da8w; "
                "or static: activations too",
        .value = "KIND=SCHEME",
        .may_be_empty = true,
-       .words = quantise_rule_words()},
+       .words = quantize_rule_words()},
       {.names = "--calibrate",
        .target = &arguments.calibrate,
        .help = "Inputs that --quantize static measures activations on: arrays by the names of the inputs; "
@@ -188,9 +188,9 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     if (options.lower.bounds.insert(std::move(bound)).second) continue;
     return failure("usage", "--bound", fmt::format("'{}' is the second bound of its size", text));
   }
-  for (const std::string& text : arguments.quantise) {
-    TRY(QuantiseRule rule, parse_quantise_rule(text));
-    options.lower.quantise.push_back(std::move(rule));
+  for (const std::string& text : arguments.quantize) {
+    TRY(QuantiseRule rule, parse_quantize_rule(text));
+    options.lower.quantize.push_back(std::move(rule));
   }
   for (const std::string& text : arguments.calibrate) {
     TRY(auto calibration, parse_calibrate_argument(text));

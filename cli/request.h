@@ -20,7 +20,7 @@ struct RequestArguments {
   std::vector<std::string> constants;
   std::vector<std::string> bounds;
   std::vector<std::string> kernels;
-  std::vector<std::string> quantise;
+  std::vector<std::string> quantize;
   std::vector<std::string> calibrate;
   std::vector<std::string> reports;
   std::string cache;

@@ -20,8 +20,8 @@ if(DEPUTE_SANITIZE)
   target_link_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE})
 endif()
 
-# depute_optimise_lightly(): for a folder in whose code little of a lowering's time goes: a third less to build.
-macro(depute_optimise_lightly)
+# depute_optimize_lightly(): for a folder in whose code little of a lowering's time goes: a third less to build.
+macro(depute_optimize_lightly)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     string(REPLACE "-O2" "-O1 -finline-small-functions -fstrict-aliasing -freorder-blocks -falign-loops" CMAKE_CXX_FLAGS_RELEASE
                    "${CMAKE_CXX_FLAGS_RELEASE}")
@@ -33,7 +33,7 @@ set(depute_common_headers <fmt/format.h> <algorithm> <array> <cstdint> <function
     <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector> <nlohmann/json.hpp>)
 
 # depute_is_part(TARGET): the target's objects are a part of the library that is installed. Where several files are
-# compiled at once, the common headers are read once for all parts that are optimised alike; else each file reads
+# compiled at once, the common headers are read once for all parts that are optimized alike; else each file reads
 # what it names, so that one that is missing is told.
 function(depute_is_part target)
   set_property(GLOBAL APPEND PROPERTY DEPUTE_PARTS ${target})

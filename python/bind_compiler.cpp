@@ -16,8 +16,8 @@
 
 #include "bind.h"
 #include "depute/command_line.h"
-#include "depute/normalise.h"
-#include "depute/quantise.h"
+#include "depute/normalize.h"
+#include "depute/quantize.h"
 #include "depute/to_backend.h"
 #include "depute/validation.h"
 
@@ -177,7 +177,7 @@ class Call {
 struct LowerArguments {
   bool plan_together;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
-  std::vector<std::string> quantise;
+  std::vector<std::string> quantize;
   std::vector<std::pair<std::string, std::string>> calibrate;  // method, file
   int jobs;
   bool check;
@@ -198,8 +198,8 @@ LowerOptions lower_options(const LowerArguments& arguments) {
                        .tell_advice = arguments.advise};
   if (arguments.cache_size) options.cache.max_bytes = *arguments.cache_size;
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
-  for (const std::string& rule : arguments.quantise)
-    options.quantise.push_back(take(parse_quantise_rule(rule)));
+  for (const std::string& rule : arguments.quantize)
+    options.quantize.push_back(take(parse_quantize_rule(rule)));
   for (const auto& [method, file] : arguments.calibrate)
     options.calibrations.push_back({.method = method, .name = file, .arrays = take(read_npz(file))});
   return options;
@@ -220,14 +220,14 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        const Backends& backends, const std::vector<nb::object>& transforms,
                                        bool plan_together,
                                        std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
-                                       std::vector<std::string> quantise,
+                                       std::vector<std::string> quantize,
                                        std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
                                        bool check, std::string cache, std::optional<std::uint64_t> cache_size,
                                        bool edge_forms, bool advise, const nb::object& executor,
                                        const nb::object& watch) {
   Call call(backends, executor, watch);
   LowerOptions options =
-      lower_options({plan_together, std::move(bounds), std::move(quantise), std::move(calibrate), jobs, check,
+      lower_options({plan_together, std::move(bounds), std::move(quantize), std::move(calibrate), jobs, check,
                      std::move(cache), cache_size, edge_forms, advise});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
@@ -255,7 +255,7 @@ std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std:
   NormaliseOptions options{.edge_forms = edge_forms};
   OpsToNotDecompose& kept = options.ops_to_not_decompose.emplace_back();
   for (const std::string& op : keep) kept.ops.emplace_back(op);
-  Program program = call.run([&] { return normalise(clone(*handle.program), options); });
+  Program program = call.run([&] { return normalize(clone(*handle.program), options); });
   Report report = make_report(program);
   add_page_facts(report, program);
   return {hold(std::move(program)), std::move(report)};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package's tests, with its module compiled for the address and undefined behaviour sanitizers.
+# The Python package's tests, with its module compiled for the address and undefined behavior sanitizers.
 #
 #   python_asan.sh [FOR PYTEST...]
 #

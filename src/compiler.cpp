@@ -16,7 +16,7 @@
 #include "depute/backend_op.h"
 #include "depute/filtered_partitioner.h"
 #include "depute/lock.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/plan_together.h"
 #include "depute/to_backend.h"
 #include "depute/verify_input.h"
@@ -24,7 +24,7 @@
 #include "ir/narrow_ranges.h"
 #include "ir/verify.h"
 #include "lower/guarded_backend.h"
-#include "normalise/passes.h"
+#include "normalize/passes.h"
 #include "option_text.h"
 #include "plan/data_file.h"
 #include "plan/plan.h"
@@ -152,17 +152,17 @@ Result<Program> read_inputs(const CompileOptions& options, const Registry& regis
   return program;
 }
 
-Result<Program> normalise_for(Program program, const std::vector<RequestedBackend>& backends,
+Result<Program> normalize_for(Program program, const std::vector<RequestedBackend>& backends,
                               const LowerOptions& options) {
-  NormaliseOptions normalise_options;
+  NormaliseOptions normalize_options;
   for (const RequestedBackend& backend : backends) {
-    normalise_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
+    normalize_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
   }
-  normalise_options.edge_forms = options.edge_forms;
-  normalise_options.verify = options.verify_each_pass;
-  normalise_options.verified = true;
-  normalise_options.observe = options.observe;
-  return normalise(std::move(program), normalise_options);
+  normalize_options.edge_forms = options.edge_forms;
+  normalize_options.verify = options.verify_each_pass;
+  normalize_options.verified = true;
+  normalize_options.observe = options.observe;
+  return normalize(std::move(program), normalize_options);
 }
 
 // Puts the backends' own ops where their patterns are.
@@ -185,7 +185,7 @@ Result<Program> transformed(Program program, const std::vector<RequestedBackend>
     TRY(program, call_foreign(place, [&] { return options.transforms[i](std::move(program)); }));
     TRY_STATUS(verify_input(program));
     TRY_STATUS(check_data_is_there(program, "read"));
-    TRY(program, normalise_for(std::move(program), backends, options));
+    TRY(program, normalize_for(std::move(program), backends, options));
   }
   return program;
 }
@@ -270,9 +270,9 @@ Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& 
 }
 
 // Brings the program to the form that partitioners get.
-Result<Program> normalise_and_bind(Program program, const std::vector<RequestedBackend>& backends,
+Result<Program> normalize_and_bind(Program program, const std::vector<RequestedBackend>& backends,
                                    const Registry& registry, const LowerOptions& options) {
-  TRY(program, normalise_for(std::move(program), backends, options));
+  TRY(program, normalize_for(std::move(program), backends, options));
   TRY(program, transformed(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends, registry));
   return program;
@@ -291,7 +291,7 @@ Result<PageCounts> plan_again(const Program& program, const Registry& registry, 
   }
   Program again = clone(program);
   TRY_STATUS(narrow_ranges(again, options.bounds));
-  TRY(again, normalise_and_bind(std::move(again), backends, registry, options));
+  TRY(again, normalize_and_bind(std::move(again), backends, registry, options));
   Report report = make_report(again);
   TRY(again, hand_over(std::move(again), backends, registry, options, true, report));
   add_delegates(report, again);
@@ -325,15 +325,15 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   CalibrationProgress calibrated;
   if (options.progress)
     calibrated = [&](auto done, auto samples) { options.progress("calibrate", done, samples); };
-  TRY(QuantiseResult quantised,
-      quantise(program, options.quantise, options.jobs, options.calibrations, calibrated));
+  TRY(QuantiseResult quantized,
+      quantize(program, options.quantize, options.jobs, options.calibrations, calibrated));
   std::optional<Program> before;  // partitioned again for the advice on the page
   if (options.tell_advice) before = clone(program);
-  TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
-  timer.done("normalise");
-  TRY_STATUS(tell_step(options.observe, "normalise", program));
+  TRY(program, normalize_and_bind(std::move(program), backends, registry, options));
+  timer.done("normalize");
+  TRY_STATUS(tell_step(options.observe, "normalize", program));
   Report report = make_report(program);
-  report.quantised = std::move(quantised);
+  report.quantized = std::move(quantized);
   if (options.tell_page_facts || options.tell_advice) add_page_facts(report, program);
   TRY(program, hand_over(std::move(program), backends, registry, options, false, report));
   TRY(program, lower_leftovers(std::move(program), options));
@@ -666,13 +666,13 @@ Result<Program> checked(Program program, const Registry& registry, const LowerOp
 
 }  // namespace
 
-Result<Compiled> Compiler::hand_over(Compiled normalised, const LowerOptions& options) const {
+Result<Compiled> Compiler::hand_over(Compiled normalized, const LowerOptions& options) const {
   return guarded([&]() -> Result<Compiled> {
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
-    TRY(Program program, checked(std::move(normalised.program), registry_, options));
+    TRY(Program program, checked(std::move(normalized.program), registry_, options));
     TRY_STATUS(check_methods(program, backends));
     TRY_STATUS(bind_ops(program, backends, registry_));
-    Report report = std::move(normalised.report);
+    Report report = std::move(normalized.report);
     TRY(program, depute::hand_over(std::move(program), backends, registry_, options, false, report));
     return Compiled{.program = std::move(program), .report = std::move(report)};
   });
@@ -736,7 +736,7 @@ Result<Program> lower_leftovers(Program program, const LowerOptions& options) {
   return guarded([&]() -> Result<Program> {
     if (!options.verified) TRY_STATUS(verify_input(program));
     TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
-    return normalise_leftovers(
+    return normalize_leftovers(
         std::move(program),
         {.verify = options.verify_each_pass, .verified = true, .observe = options.observe});
   });
@@ -749,7 +749,7 @@ std::string version() {
 std::vector<std::string_view> step_names() {
   std::vector<std::string_view> names = {"read"};
   for (const Pass& pass : all_passes()) names.push_back(pass.name);
-  names.push_back("normalise");
+  names.push_back("normalize");
   for (const Pass& pass : leftover_passes()) names.push_back(pass.name);
   names.push_back("lower");
   return names;

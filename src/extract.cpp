@@ -26,7 +26,7 @@
 #include "depute/to_backend.h"
 #include "ir/delegate_state.h"
 #include "kernels/tensors.h"
-#include "quantise/calibration_samples.h"
+#include "quantize/calibration_samples.h"
 #include "support/suggest.h"
 #include "support/try.h"
 
@@ -76,10 +76,10 @@ std::string meant_of(const Program& program, std::string_view word, const AddNam
 // Selects nodes of a method. carve_part() carves the selected nodes of the first method that has any.
 using ChooseNodes = std::function<std::vector<Node*>(Method& method)>;
 
-Result<Part> carve_part(const Program& normalised, std::string_view place, std::string_view method_name,
+Result<Part> carve_part(const Program& normalized, std::string_view place, std::string_view method_name,
                         const ChooseNodes& choose, const std::function<std::string()>& hint,
                         const Registry& registry) {
-  Program tagged = clone(normalised);
+  Program tagged = clone(normalized);
   if (!method_name.empty() && tagged.find_method(method_name) == nullptr) {
     std::vector<std::string> names;
     for (const auto& method : tagged.methods) names.emplace_back(method->name.str());
@@ -99,7 +99,7 @@ Result<Part> carve_part(const Program& normalised, std::string_view place, std::
     const Symbol name = calls[0].delegate->name;
     return part_of(std::move(lowered.program), name, method->name);
   }
-  return no_such(place, "no node is there after normalisation", hint());
+  return no_such(place, "no node is there after normalization", hint());
 }
 
 std::string_view without_percent(std::string_view name) {
@@ -223,19 +223,19 @@ Result<Part> extract_delegate(Program lowered, std::string_view delegate) {
                                : did_you_mean(delegate, names, "`depute explain` lists them"));
 }
 
-Result<Part> extract_nodes(const Program& normalised, std::string_view range, const Registry& registry) {
+Result<Part> extract_nodes(const Program& normalized, std::string_view range, const Registry& registry) {
   const PartPlace place = split_place(range);
   const std::size_t dots = place.rest.find("..");
   const std::string_view first = without_percent(place.rest.substr(0, dots));
   const std::string_view last =
       dots == place.rest.npos ? first : without_percent(place.rest.substr(dots + 2));
   return carve_part(
-      normalised, range, place.method,
+      normalized, range, place.method,
       [&](Method& method) { return nodes_between(*method.graph, first, last); },
-      [&] { return hint_for_range(normalised, first, last); }, registry);
+      [&] { return hint_for_range(normalized, first, last); }, registry);
 }
 
-Result<Part> extract_module(const Program& normalised, std::string_view module, const Registry& registry) {
+Result<Part> extract_module(const Program& normalized, std::string_view module, const Registry& registry) {
   const PartPlace place = split_place(module);
   auto choose = [&](Method& method) {
     std::vector<Node*> nodes;
@@ -253,7 +253,7 @@ Result<Part> extract_module(const Program& normalised, std::string_view module, 
     }
   };
   return carve_part(
-      normalised, module, place.method, choose, [&] { return meant_of(normalised, place.rest, add_paths); },
+      normalized, module, place.method, choose, [&] { return meant_of(normalized, place.rest, add_paths); },
       registry);
 }
 

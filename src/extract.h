@@ -30,9 +30,9 @@ struct Part {
 Result<Part> extract_delegate(Program lowered, std::string_view delegate);
 // Extracts the nodes from `first` to `last` of a normalized program, in graph order. `range` is
 // "[METHOD:]FIRST..LAST" or a single node. Fails if a node does not exist or the part would depend on itself.
-Result<Part> extract_nodes(const Program& normalised, std::string_view range, const Registry& registry);
+Result<Part> extract_nodes(const Program& normalized, std::string_view range, const Registry& registry);
 // Extracts all nodes of a module and its submodules; `module` is "[METHOD:]PATH".
-Result<Part> extract_module(const Program& normalised, std::string_view module, const Registry& registry);
+Result<Part> extract_module(const Program& normalized, std::string_view module, const Registry& registry);
 
 // Replaces each constant by random numbers with the same mean, deviation and limits; integers are uniform
 // between their limits. The numbers are the same in each run. Sizes, names and sharing do not change.

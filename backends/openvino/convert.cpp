@@ -14,7 +14,7 @@
 #include <unordered_set>
 
 #include "mend_infinities.h"
-#include "quantised_ops.h"
+#include "quantized_ops.h"
 
 namespace depute::openvino {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 class PyTorchFrontEnd : public ov::frontend::pytorch::FrontEnd {
  public:
   PyTorchFrontEnd() {
-    for (const auto& extension : quantised_extensions()) add_extension(extension);
+    for (const auto& extension : quantized_extensions()) add_extension(extension);
   }
   ov::frontend::InputModel::Ptr read(const GraphPart& part, bool marks_nodes) const {
     return load(make_decoder(part, marks_nodes));

@@ -8,7 +8,7 @@
 
 #include "depute/equal.h"
 #include "depute/op.h"
-#include "quantised_ops.h"
+#include "quantized_ops.h"
 
 namespace depute::openvino {
 namespace {
@@ -218,7 +218,7 @@ class GraphReader {
   void read(const Node& node) {
     auto call = std::make_shared<CallDecoder>(converted_op(part_, node), std::string(node.display_name()));
     if (marks_nodes_) call->set_origin(node.id());
-    if (call->get_op_type() == quantise_op)
+    if (call->get_op_type() == quantize_op)
       call->add_attribute(result_type_key, ov::Any(*element_type(node.result()->tensor().dtype)));
     read_arguments(*call, OpCall(node));
     if (node.results().size() == 1 && !node.def()->returns.at(0).is_list) {

@@ -8,7 +8,7 @@
 
 #include "depute/op.h"
 #include "graph_decoder.h"
-#include "quantised_ops.h"
+#include "quantized_ops.h"
 
 namespace depute::openvino {
 namespace {
@@ -32,7 +32,7 @@ bool is_wide(const Value& value) {
 // The plugin computes i64 in 32 bits. Indices fit: index arguments, and results other than the first. Other
 // i64 values may not fit.
 std::optional<NodeSupport> check_integers(const Node& node) {
-  if (is_quantised_op(node.op())) return std::nullopt;  // their i64 values are zero points
+  if (is_quantized_op(node.op())) return std::nullopt;  // their i64 values are zero points
   const OpCall call(node);
   bool is_place = !is_wide(*node.results().front());
   for (std::size_t i = 0; i < call.args().size(); ++i) {
@@ -62,7 +62,7 @@ NodeSupport check_node(const Toolkit& toolkit, const Node& node) {
   if (def == nullptr || def->origin != OpOrigin::Torch) return refuse("op", node.op().str());
   if (def->is(OpFlag::control_flow)) return refuse("control-flow", node.op().str());
   if (def->is(OpFlag::random)) return refuse("random", node.op().str());
-  if (!toolkit.ops.contains(table_name(node.op())) && !is_quantised_op(node.op()))
+  if (!toolkit.ops.contains(table_name(node.op())) && !is_quantized_op(node.op()))
     return refuse("op", node.op().str());
   if (node.results().empty()) return refuse("op", node.op().str());
   if (auto refusal = check_values(node)) return *refusal;

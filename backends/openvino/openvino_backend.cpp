@@ -12,7 +12,7 @@
 #include "depute/op.h"
 #include "keep_precision.h"
 #include "openvino_partitioner.h"
-#include "quantised_ops.h"
+#include "quantized_ops.h"
 #include "toolkit.h"
 
 namespace depute::openvino {
@@ -140,7 +140,7 @@ BackendEntry openvino_backend() {
     std::vector<SupportRow> rows;
     if (!toolkit()) return rows;
     for (const OpDef* def : all_ops()) {
-      if (toolkit()->ops.contains(table_name(def->name)) || is_quantised_op(def->name))
+      if (toolkit()->ops.contains(table_name(def->name)) || is_quantized_op(def->name))
         rows.push_back({.op = std::string(def->name.str()), .conditions = "static sizes"});
     }
     return rows;

@@ -41,7 +41,7 @@ class LayoutAssigner {
   // pointwise convolutions into products of rows and gives each pixel of their input its own scale. Other
   // convolutions must therefore not share this input.
   enum class Readers : std::uint8_t { Rows, Windows, Pointwise };
-  ValueId quantised_input(const XnnNode& physical, Readers readers);
+  ValueId quantized_input(const XnnNode& physical, Readers readers);
   void assign_matrix_multiply(const XnnNode& node);
   void assign_softmax(const XnnNode& node);
   void assign_mean(const XnnNode& node);
@@ -57,7 +57,7 @@ class LayoutAssigner {
   std::vector<std::optional<Order>> wishes_;
   XnnGraph physical_;
   ValueForms forms_;
-  std::map<std::pair<ValueId, Readers>, ValueId> quantised_inputs_;  // by physical value
+  std::map<std::pair<ValueId, Readers>, ValueId> quantized_inputs_;  // by physical value
 };
 
 template <typename Fits>
@@ -114,9 +114,9 @@ void LayoutAssigner::assign_elementwise(const XnnNode& node) {
 void LayoutAssigner::assign_window(const XnnNode& node) {
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, nhwc());
-  if (node.quantises_input) {
+  if (node.quantizes_input) {
     physical.inputs[0] =
-        quantised_input(physical, is_pointwise(node) ? Readers::Pointwise : Readers::Windows);
+        quantized_input(physical, is_pointwise(node) ? Readers::Pointwise : Readers::Windows);
   }
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != no_value) physical.inputs[i] = forms_.packed(node.inputs[i]);
@@ -125,9 +125,9 @@ void LayoutAssigner::assign_window(const XnnNode& node) {
 }
 
 // Returns the first input in integers, with dynamic scales per row or image, for products of this kind only.
-ValueId LayoutAssigner::quantised_input(const XnnNode& physical, Readers readers) {
+ValueId LayoutAssigner::quantized_input(const XnnNode& physical, Readers readers) {
   const ValueId input = physical.inputs[0];
-  auto [found, is_new] = quantised_inputs_.try_emplace({input, readers}, no_value);
+  auto [found, is_new] = quantized_inputs_.try_emplace({input, readers}, no_value);
   if (is_new) {
     XnnNode convert;
     convert.kind = NodeKind::Convert;
@@ -135,7 +135,7 @@ ValueId LayoutAssigner::quantised_input(const XnnNode& physical, Readers readers
     convert.handles = physical.handles;
     XnnValue type;
     type.dtype = ScalarType::I8;
-    type.quantisation = TokenScales{readers == Readers::Rows ? 1U : 3U};
+    type.quantization = TokenScales{readers == Readers::Rows ? 1U : 3U};
     found->second = forms_.emit_node(std::move(convert), Dims(physical_.values[input].sizes), type);
   }
   return found->second;
@@ -150,7 +150,7 @@ void LayoutAssigner::assign_fully_connected(const XnnNode& node) {
       input_only, [&](const Order& candidate) { return candidate.back() == last; }, identity_order(last + 1));
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, order);
-  if (node.quantises_input) physical.inputs[0] = quantised_input(physical, Readers::Rows);
+  if (node.quantizes_input) physical.inputs[0] = quantized_input(physical, Readers::Rows);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     if (input == no_value) continue;

@@ -143,7 +143,7 @@ void multiply(std::vector<std::byte>& bytes, const Constant& constant) {
   }
 }
 
-std::vector<std::byte> dequantised_bytes(const std::vector<std::byte>& integers, const Constant& constant) {
+std::vector<std::byte> dequantized_bytes(const std::vector<std::byte>& integers, const Constant& constant) {
   const Scales scales(constant);
   std::vector<float> floats(integers.size());
   for (std::size_t i = 0; i < floats.size(); ++i)
@@ -241,9 +241,9 @@ std::shared_ptr<const Storage> Constant::storage() const {
   const std::size_t size = base.byte_size();
   const bool is_whole = base.is_dense() && base.offset == 0 && base.storage->size() == size;
   if (!moves_elements() && is_whole && scale == nullptr) return base.storage;
-  return Storage::lazy(is_quantised() ? size * sizeof(float) : size, [constant = *this] {
+  return Storage::lazy(is_quantized() ? size * sizeof(float) : size, [constant = *this] {
     std::vector<std::byte> bytes = strided_bytes(constant.base, constant.order);
-    if (constant.is_quantised()) return dequantised_bytes(bytes, constant);
+    if (constant.is_quantized()) return dequantized_bytes(bytes, constant);
     if (constant.scale != nullptr) multiply(bytes, constant);
     return bytes;
   });
@@ -276,9 +276,9 @@ Constant permuted(const Constant& constant, const Order& order) {
 
 // Integers keep their scales if the reshape keeps the slices.
 Constant reshaped(const Constant& constant, const Dims& sizes) {
-  if (constant.is_quantised() && constant.group == 0) {
+  if (constant.is_quantized() && constant.group == 0) {
     if (auto dim = dim_of_slices(constant, sizes)) {
-      Constant result = dequantised(reshaped(integers_of(constant), sizes), *constant.scale, *dim);
+      Constant result = dequantized(reshaped(integers_of(constant), sizes), *constant.scale, *dim);
       result.is_4bit = constant.is_4bit;
       return result;
     }
@@ -286,7 +286,7 @@ Constant reshaped(const Constant& constant, const Dims& sizes) {
   return from_storage(constant.key(), constant.dtype(), sizes, constant.storage());
 }
 
-Constant dequantised(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group) {
+Constant dequantized(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group) {
   CHECK(integers.dtype() == ScalarType::I8 && integers.scale == nullptr);
   CHECK(group == 0 || is_identity(integers.order));
   Constant result = integers;
@@ -296,8 +296,8 @@ Constant dequantised(const Constant& integers, const Constant& scale, std::size_
   return result;
 }
 
-Constant integers_of(const Constant& quantised) {
-  Constant result = quantised;
+Constant integers_of(const Constant& quantized) {
+  Constant result = quantized;
   result.scale = nullptr;
   result.scale_dim = result.group = 0;
   result.is_4bit = false;
@@ -360,7 +360,7 @@ Constant repeated(const Constant& constant, std::int64_t count) {
 }
 
 Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis) {
-  if (weights.is_quantised() && weights.order[axis] == weights.scale_dim) {
+  if (weights.is_quantized() && weights.order[axis] == weights.scale_dim) {
     Constant result = weights;
     result.scale = std::make_shared<const Constant>(product_of_scales(*weights.scale, scale));
     return result;

@@ -61,8 +61,8 @@ struct Constant {
   bool is_4bit = false;   // integers from -8 to 7
 
   // A constant with integers and scales represents f32 numbers.
-  bool is_quantised() const { return base.type.dtype == ScalarType::I8 && scale != nullptr; }
-  ScalarType dtype() const { return is_quantised() ? ScalarType::F32 : base.type.dtype; }
+  bool is_quantized() const { return base.type.dtype == ScalarType::I8 && scale != nullptr; }
+  ScalarType dtype() const { return is_quantized() ? ScalarType::F32 : base.type.dtype; }
   Dims sizes() const { return permuted(base.type.sizes, order); }
   std::string key() const;
   bool moves_elements() const;  // the elements are in another order than in base
@@ -86,9 +86,9 @@ Constant computed(std::string_view what, std::vector<Constant> inputs, const Dim
 
 // Returns f32 from i8 integers: each is multiplied by the scale of its slice along `dim`, of its group in a
 // row, or by the only scale.
-Constant dequantised(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group = 0);
-// Returns the i8 integers that were passed to dequantised().
-Constant integers_of(const Constant& quantised);
+Constant dequantized(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group = 0);
+// Returns the i8 integers that were passed to dequantized().
+Constant integers_of(const Constant& quantized);
 
 // Returns f32 with `count` elements, from a constant with one or `count` elements.
 Constant repeated(const Constant& constant, std::int64_t count);

@@ -59,7 +59,7 @@ std::size_t size_of(const List* list) {
   return list == nullptr ? 0 : list->size();
 }
 
-std::string quantisation_text(const wire::QuantTensor& value) {
+std::string quantization_text(const wire::QuantTensor& value) {
   if (const auto* tensor = value.quant_as_TensorQuant())
     return fmt::format(" scale {} zero {}", tensor->scale(), tensor->zero_point());
   if (const auto* channels = value.quant_as_ChannelQuant()) {
@@ -76,9 +76,9 @@ std::string quantisation_text(const wire::QuantTensor& value) {
 
 std::string type_text(const wire::Value& value) {
   const wire::Tensor& tensor = tensor_of(value);
-  const wire::QuantTensor* quantised = quantised_of(value);
+  const wire::QuantTensor* quantized = quantized_of(value);
   return type_name(tensor.datatype()) + numbers_text(numbers(tensor.dims())) +
-         (quantised == nullptr ? "" : quantisation_text(*quantised));
+         (quantized == nullptr ? "" : quantization_text(*quantized));
 }
 
 // Converts the attributes of each table to those of the graph.

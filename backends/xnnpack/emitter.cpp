@@ -74,7 +74,7 @@ const Constant* Emitter::constant_of(ValueId id) const {
 
 std::optional<QuantisedWeight> Emitter::weight_of(const Node& node) const {
   const Options options;
-  return quantised_weight({options, &program_, &method_}, *node.result());
+  return quantized_weight({options, &program_, &method_}, *node.result());
 }
 
 ValueId Emitter::add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params) {
@@ -117,18 +117,18 @@ ValueId Emitter::convert(ValueId id, ScalarType dtype) {
   return converted;
 }
 
-ValueId Emitter::quantise(ValueId id, const TensorScale& scale) {
+ValueId Emitter::quantize(ValueId id, const TensorScale& scale) {
   const ValueId integers = convert(id, ScalarType::I8);
-  graph_.values[integers].quantisation = scale;
+  graph_.values[integers].quantization = scale;
   return integers;
 }
 
-ValueId Emitter::dequantise(ValueId id, const TensorScale& scale) {
-  const auto* known = std::get_if<TensorScale>(&graph_.values[id].quantisation);
+ValueId Emitter::dequantize(ValueId id, const TensorScale& scale) {
+  const auto* known = std::get_if<TensorScale>(&graph_.values[id].quantization);
   const Constant* constant = constant_of(id);
   if (constant != nullptr && known != nullptr && *known != scale)  // the same bytes with another scale
     id = graph_.add_constant(Constant(*constant));
-  graph_.values[id].quantisation = scale;
+  graph_.values[id].quantization = scale;
   return convert(id, ScalarType::F32);
 }
 

@@ -14,7 +14,7 @@
 #include "depute/op.h"
 #include "depute/program.h"
 #include "graph.h"
-#include "quantised_patterns.h"
+#include "quantized_patterns.h"
 
 namespace depute::xnnpack {
 
@@ -52,11 +52,11 @@ class Emitter {
                     std::uint32_t flags = 0);
   ValueId clamp(ValueId id, double min, double max);
   ValueId convert(ValueId id, ScalarType dtype);
-  ValueId quantise(ValueId id, const TensorScale& scale);
+  ValueId quantize(ValueId id, const TensorScale& scale);
   // Dequantizes i8 values. From then on their scale is known to be `scale`.
-  ValueId dequantise(ValueId id, const TensorScale& scale);
+  ValueId dequantize(ValueId id, const TensorScale& scale);
   // Marks the last product: its input is dynamically quantized per row or image.
-  void quantise_rows() { graph_.nodes.back().quantises_input = true; }
+  void quantize_rows() { graph_.nodes.back().quantizes_input = true; }
   // These fold into constants and add no node if nothing changes.
   ValueId reshape(ValueId id, const Dims& sizes);
   ValueId permute(ValueId id, const Order& order);

@@ -53,7 +53,7 @@ XnnNode* AffineFolder::foldable_producer(ValueId value) {
 
 // Scales of quantized weights must be positive; any other factor would make the weights f32.
 bool AffineFolder::takes_factor(const XnnNode& producer, const std::optional<Constant>& factor) const {
-  if (!factor || !graph_.values[producer.inputs[1]].constant->is_quantised()) return true;
+  if (!factor || !graph_.values[producer.inputs[1]].constant->is_quantized()) return true;
   return std::ranges::all_of(to_floats(*factor), [](float number) { return number > 0; });
 }
 

@@ -14,7 +14,7 @@ ValueId XnnGraph::add_value(ScalarType dtype, Dims sizes) {
 
 ValueId XnnGraph::add_value_like(ValueId other, Dims sizes) {
   const ValueId id = add_value(values[other].dtype, std::move(sizes));
-  values[id].quantisation = values[other].quantisation;
+  values[id].quantization = values[other].quantization;
   return id;
 }
 

@@ -155,12 +155,12 @@ struct GroupScales {  // 4 bits: one bf16 scale per `size` elements of a row
 struct TokenScales {       // dynamic, one per slice
   std::uint32_t dims = 1;  // number of trailing dimensions in a slice; 1 is a row
 };
-using Quantisation = std::variant<std::monostate, TensorScale, ChannelScales, GroupScales, TokenScales>;
+using Quantization = std::variant<std::monostate, TensorScale, ChannelScales, GroupScales, TokenScales>;
 
 struct XnnValue {
   ScalarType dtype = ScalarType::F32;
   Dims sizes;
-  Quantisation quantisation;  // for i8 and i32
+  Quantization quantization;  // for i8 and i32
   std::optional<Constant> constant;
   std::uint32_t external_id = no_value;
   bool is_input = false;   // input of the delegate; external_id is its position among the arguments
@@ -178,7 +178,7 @@ struct XnnNode {
   float output_min = -infinity;
   float output_max = infinity;
   std::uint32_t flags = 0;
-  bool quantises_input = false;        // for products: input is dynamically quantized per row or image
+  bool quantizes_input = false;        // for products: input is dynamically quantized per row or image
   std::vector<std::uint32_t> handles;  // debug handles of the program's nodes, ascending
 
   bool is_clamped() const { return output_min != -infinity || output_max != infinity; }

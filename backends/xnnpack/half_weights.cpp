@@ -54,7 +54,7 @@ Constant halved(const Constant& weight) {
 
 bool is_product(const XnnGraph& graph, const XnnNode& node) {
   const bool has_weights = node.kind == NodeKind::FullyConnected || is_convolution(node.kind);
-  return has_weights && !node.quantises_input && graph.values[node.inputs[0]].dtype == ScalarType::F32;
+  return has_weights && !node.quantizes_input && graph.values[node.inputs[0]].dtype == ScalarType::F32;
 }
 
 // Returns the f16 replacement of a constant, or nullopt if the constant must stay f32.

@@ -18,7 +18,7 @@ constexpr std::uint32_t least_readers = 2;
 // True if both halves of every row are equal.
 bool has_equal_halves(const Constant& table) {
   const Dims sizes = table.sizes();
-  if (table.dtype() != ScalarType::F32 || table.is_quantised()) return false;
+  if (table.dtype() != ScalarType::F32 || table.is_quantized()) return false;
   if (sizes.empty() || sizes.back().value() % 2 != 0) return false;
   if (numel(table) < least_elements || numel(table) > most_elements) return false;
   const std::shared_ptr<const Storage> storage = table.storage();

@@ -57,11 +57,11 @@ class BlockMultiplier {
 
   // Requires f32 and at most one dynamic size, since Reshape infers one.
   bool is_product_of_blocks(const XnnNode& node) const {
-    if (node.kind != NodeKind::ConvTranspose2d || node.quantises_input) return false;
+    if (node.kind != NodeKind::ConvTranspose2d || node.quantizes_input) return false;
     for (const ValueId input : node.inputs) {
       if (input == no_value) continue;
       const XnnValue& value = graph_.values[input];
-      if (value.dtype != ScalarType::F32 || (value.constant && value.constant->is_quantised())) return false;
+      if (value.dtype != ScalarType::F32 || (value.constant && value.constant->is_quantized())) return false;
     }
     const auto is_open = [](const SymInt& size) { return !size.is_constant(); };
     return std::ranges::count_if(sizes(node.inputs[0]), is_open) <= 1 &&

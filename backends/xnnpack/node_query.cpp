@@ -11,7 +11,7 @@
 #include "graph.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
-#include "quantised_patterns.h"
+#include "quantized_patterns.h"
 #include "write_payload.h"
 
 namespace depute::xnnpack {
@@ -34,7 +34,7 @@ Check check_tensor(const TensorType& type, bool takes_integers) {
 }
 
 // Checks conditions that only normalized programs can meet.
-Check check_normalised(const Value& value, const Program& program, bool takes_layouts) {
+Check check_normalized(const Value& value, const Program& program, bool takes_layouts) {
   const TensorType& type = value.tensor();
   const bool is_ordered = takes_layouts && value.producer() == nullptr && dim_order(type).has_value();
   if (!type.is_contiguous() && !is_ordered) return Refusal{"layout", str(type), "contiguous"};
@@ -168,7 +168,7 @@ Check check_limit(const Limit& limit, const NodeQuery& node) {
     case LimitKind::Constant:
       return need_constant(node, limit.of);
     case LimitKind::Weight:
-      return quantised_weight_of(node.context(), node.node()) ? Check() : need_constant(node, limit.of);
+      return quantized_weight_of(node.context(), node.node()) ? Check() : need_constant(node, limit.of);
     case LimitKind::Number:
       return need_number(node, limit.of);
     case LimitKind::Above:
@@ -220,7 +220,7 @@ Check check_node(const QueryContext& context, const Node& node) {
   for (const Value* value : tensors) {
     DEPUTE_REFUSE_IF(check_tensor(value->tensor(), rule->takes_integers));
     if (context.program == nullptr) continue;
-    DEPUTE_REFUSE_IF(check_normalised(*value, *context.program, rule->takes_layouts));
+    DEPUTE_REFUSE_IF(check_normalized(*value, *context.program, rule->takes_layouts));
   }
   for (const Value* value : tensors) {
     const ScalarType dtype = value->tensor().dtype;

@@ -17,7 +17,7 @@ constexpr RefusalRule rules[] = {
     {"layout", "a tensor is not contiguous"},
     {"no-compute", "the nodes it could be delegated with move or relabel elements, and compute nothing"},
     {"op", "there is no rule for the op"},
-    {"quantisation", "not a way to quantise that XNNPACK's nodes know, or not where they can use it"},
+    {"quantization", "not a way to quantize that XNNPACK's nodes know, or not where they can use it"},
     {"rank", "a tensor has more or fewer dimensions than the node allows"},
     {"static-weight", "weights are computed at run time, or mutated"},
     {"symbolic", "an argument is computed at run time"},

@@ -62,7 +62,7 @@ bool are_loadable(const Constant& scales) {
 
 std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& product) {
   const std::optional<Constant>& given = graph.values[product.inputs[1]].constant;
-  if (!given || !given->is_quantised() || !are_loadable(*given->scale)) return std::nullopt;
+  if (!given || !given->is_quantized() || !are_loadable(*given->scale)) return std::nullopt;
   PackedWeight packed;
   packed.is_transposed = (product.flags & transpose_weights) != 0;
   if (packed.is_transposed && given->group != 0) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& 
   if (weight.group != 0) {
     if (!weight.is_4bit || product.kind != NodeKind::FullyConnected) return std::nullopt;
     packed.integers = nibbles(packed.integers);
-    packed.quantisation = GroupScales{to_bf16(*weight.scale), weight.group};
+    packed.quantization = GroupScales{to_bf16(*weight.scale), weight.group};
     return packed;
   }
   const std::size_t axis = output_axis(product.kind);
@@ -81,14 +81,14 @@ std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& 
   packed.scales = reshaped(repeated(*weight.scale, packed.sizes[axis].value()), {packed.sizes[axis]});
   const bool is_4bit = weight.is_4bit && product.kind == NodeKind::FullyConnected;
   if (is_4bit) packed.integers = nibbles(packed.integers);
-  packed.quantisation = ChannelScales{*packed.scales, axis, is_4bit};
+  packed.quantization = ChannelScales{*packed.scales, axis, is_4bit};
   return packed;
 }
 
 void use_packed(XnnGraph& graph, XnnNode& product, const PackedWeight& weight) {
   const ValueId id = graph.add_constant(weight.integers);
   graph.values[id].sizes = weight.sizes;
-  graph.values[id].quantisation = weight.quantisation;
+  graph.values[id].quantization = weight.quantization;
   product.inputs[1] = id;
   if (weight.is_transposed) product.flags &= ~transpose_weights;
 }
@@ -114,16 +114,16 @@ void pack_weights(XnnGraph& graph) {
   for (XnnNode& node : graph.nodes) {
     nodes.push_back(std::move(node));
     XnnNode& product = nodes.back();
-    const bool is_dynamic = std::exchange(product.quantises_input, false);
+    const bool is_dynamic = std::exchange(product.quantizes_input, false);
     const bool is_linear = product.kind == NodeKind::FullyConnected;
     if (!(is_linear || is_dynamic)) continue;
     if (!is_dynamic && graph.values[product.inputs[0]].dtype != ScalarType::F32) continue;
     const auto weight = packed_weight(graph, product);
-    const auto* channels = weight ? std::get_if<ChannelScales>(&weight->quantisation) : nullptr;
+    const auto* channels = weight ? std::get_if<ChannelScales>(&weight->quantization) : nullptr;
     const bool is_8bit = channels != nullptr && !channels->is_4bit;
     if (!weight || !(is_dynamic || is_8bit)) continue;
     use_packed(graph, product, *weight);
-    product.quantises_input = is_dynamic;
+    product.quantizes_input = is_dynamic;
     if (is_dynamic || product.inputs[2] == no_value) continue;
     XnnNode add = product;
     add.kind = NodeKind::Add;

@@ -9,7 +9,7 @@ namespace depute::xnnpack {
 struct PackedWeight {
   Constant integers;
   Dims sizes;  // sizes of the represented floats
-  Quantisation quantisation;
+  Quantization quantization;
   std::optional<Constant> scales;  // f32, one per output channel; nullopt for blocks
   bool is_transposed = false;      // the node's flag transpose_weights must be cleared
 };

@@ -24,7 +24,7 @@ struct ScaleText {
 };
 
 std::string type_text(const XnnValue& value) {
-  return str(make_tensor(value.dtype, value.sizes)) + std::visit(ScaleText{}, value.quantisation);
+  return str(make_tensor(value.dtype, value.sizes)) + std::visit(ScaleText{}, value.quantization);
 }
 
 std::string operand_text(const XnnGraph& graph, ValueId id) {

@@ -54,16 +54,16 @@ struct CheckLists {
 };
 
 Fault check_value(const wire::Value& value) {
-  const wire::QuantTensor* quantised = quantised_of(value);
-  const wire::Tensor* tensor = quantised != nullptr ? quantised->tensor() : value.value_as_Tensor();
+  const wire::QuantTensor* quantized = quantized_of(value);
+  const wire::Tensor* tensor = quantized != nullptr ? quantized->tensor() : value.value_as_Tensor();
   if (tensor == nullptr) return "is no tensor";
   if (tensor->dims() != nullptr) {
     if (Fault fault = check_list(tensor->dims()); !fault.empty()) return fault;
   }
-  if (quantised == nullptr) return {};
-  const bool is_known = quantised->quant_type() != wire::Quant::NONE &&
-                        quantised->quant_type() <= wire::Quant::MAX && quantised->quant() != nullptr;
-  return is_known ? "" : "it is not told how it is quantised";
+  if (quantized == nullptr) return {};
+  const bool is_known = quantized->quant_type() != wire::Quant::NONE &&
+                        quantized->quant_type() <= wire::Quant::MAX && quantized->quant() != nullptr;
+  return is_known ? "" : "it is not told how it is quantized";
 }
 
 Fault check_node(const wire::Node& node) {
@@ -168,13 +168,13 @@ Result<OpenPayload> open_written(std::span<const std::byte> bytes) {
   return open(bytes, Structure::Known);
 }
 
-const wire::QuantTensor* quantised_of(const wire::Value& value) {
+const wire::QuantTensor* quantized_of(const wire::Value& value) {
   return value.value_as_QuantTensor();
 }
 
 const wire::Tensor& tensor_of(const wire::Value& value) {
-  const wire::QuantTensor* quantised = quantised_of(value);
-  return quantised != nullptr ? *quantised->tensor() : *value.value_as_Tensor();
+  const wire::QuantTensor* quantized = quantized_of(value);
+  return quantized != nullptr ? *quantized->tensor() : *value.value_as_Tensor();
 }
 
 namespace {

@@ -31,9 +31,9 @@ Result<OpenPayload> open_payload(std::span<const std::byte> bytes);
 // For bytes that write_payload() has just returned: skips the verification of the flatbuffer.
 Result<OpenPayload> open_written(std::span<const std::byte> bytes);
 
-// Each value has a tensor, or a quantized tensor around one (quantised_of(), else null).
+// Each value has a tensor, or a quantized tensor around one (quantized_of(), else null).
 const wire::Tensor& tensor_of(const wire::Value& value);
-const wire::QuantTensor* quantised_of(const wire::Value& value);
+const wire::QuantTensor* quantized_of(const wire::Value& value);
 
 // Ids of the values that a node reads and writes. Spans of a temporary do not compile.
 struct Operands {

@@ -23,7 +23,7 @@ std::string_view words(LimitKind kind) {
     case LimitKind::Constant:
       return "constant";
     case LimitKind::Weight:
-      return "constant, or dequantised from one";
+      return "constant, or dequantized from one";
     case LimitKind::Number:
       return "number";
     case LimitKind::Above:
@@ -78,7 +78,7 @@ std::vector<SupportRow> support_rows() {
 
 void register_backend(Registry& registry) {
   Status added = registry.add({.name = "xnnpack",
-                               .description = "ExecuTorch's XnnpackBackend: f32, f16 and quantised, on CPUs",
+                               .description = "ExecuTorch's XnnpackBackend: f32, f16 and quantized, on CPUs",
                                .backend = std::make_unique<XnnpackBackend>(),
                                .make_partitioner = XnnpackPartitioner::make,
                                .support = support_rows,

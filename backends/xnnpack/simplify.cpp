@@ -19,9 +19,9 @@ bool has_open_reshape(const XnnGraph& graph) {
   });
 }
 
-bool has_quantised_weight(const XnnGraph& graph) {
+bool has_quantized_weight(const XnnGraph& graph) {
   return std::ranges::any_of(
-      graph.values, [](const XnnValue& value) { return value.constant && value.constant->is_quantised(); });
+      graph.values, [](const XnnValue& value) { return value.constant && value.constant->is_quantized(); });
 }
 
 }  // namespace
@@ -38,8 +38,8 @@ void simplify(XnnGraph& graph) {
   fold_pads(graph);
   if (has_node(graph, NodeKind::Softmax)) split_attention(graph);
   if (has_open_reshape(graph)) move_ones(graph);
-  if (has_node(graph, NodeKind::Convert)) fuse_quantisation(graph);
-  if (has_quantised_weight(graph)) pack_weights(graph);
+  if (has_node(graph, NodeKind::Convert)) fuse_quantization(graph);
+  if (has_quantized_weight(graph)) pack_weights(graph);
   if (has_node(graph, NodeKind::ConvTranspose2d)) multiply_blocks(graph);
   if (has_node(graph, NodeKind::Slice)) hoist_unaries(graph);
   if (has_node(graph, NodeKind::Multiply)) halve_tables(graph);

@@ -68,6 +68,6 @@ void halve_tables(XnnGraph& graph);
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8  ->  Conv2d on i8
 //
 // Clamps and pads may only now be next to convolutions, so those two rewrites run again.
-void fuse_quantisation(XnnGraph& graph);
+void fuse_quantization(XnnGraph& graph);
 
 }  // namespace depute::xnnpack

@@ -66,7 +66,7 @@ ValueForms::ValueForms(const XnnGraph& logical, XnnGraph& physical)
     const XnnValue& value = logical.values[id];
     if (!value.is_input) continue;
     ValueId copy = physical_.add_value(value.dtype, permuted(value.sizes, value.input_order));
-    physical_.values[copy].quantisation = value.quantisation;
+    physical_.values[copy].quantization = value.quantization;
     physical_.values[copy].is_input = true;
     physical_.values[copy].external_id = value.external_id;
     define(id, value.input_order, copy);
@@ -112,7 +112,7 @@ double ValueForms::cost(ValueId value, const Order& order) const {
 
 ValueId ValueForms::get(ValueId value, const Order& order, const XnnNode& node) {
   if (constant(value))
-    return add_constant(permuted(*constant(value), order), logical_.values[value].quantisation);
+    return add_constant(permuted(*constant(value), order), logical_.values[value].quantization);
   const View view = views_[value];
   if (const Form* form = find_form(view, order)) return form->id;
   std::vector<Order> existing = orders(value);
@@ -152,7 +152,7 @@ ValueId ValueForms::get_widened(ValueId value, std::size_t wide_rank, const Orde
   if (constant(value)) {
     const Dims wide = widened_sizes(sizes(value), missing, identity_order(wide_rank));
     return add_constant(permuted(reshaped(*constant(value), wide), order),
-                        logical_.values[value].quantisation);
+                        logical_.values[value].quantization);
   }
   ValueId id = get(value, trailing_order(order, missing), node);
   if (missing == 0 || leads(order, missing)) return id;
@@ -171,14 +171,14 @@ ValueId ValueForms::packed(ValueId value) {
   return found->second;
 }
 
-ValueId ValueForms::add_constant(const Constant& constant, const Quantisation& quantisation) {
+ValueId ValueForms::add_constant(const Constant& constant, const Quantization& quantization) {
   std::string key = sizes_key(constant);
-  if (const auto* of_tensor = std::get_if<TensorScale>(&quantisation))
+  if (const auto* of_tensor = std::get_if<TensorScale>(&quantization))
     key += fmt::format(" {} {}", of_tensor->scale, of_tensor->zero_point);
   auto [found, is_new] = constants_.try_emplace(std::move(key), no_value);
   if (is_new) {
     found->second = physical_.add_constant(constant);
-    physical_.values[found->second].quantisation = quantisation;
+    physical_.values[found->second].quantization = quantization;
   }
   return found->second;
 }
@@ -204,7 +204,7 @@ ValueId ValueForms::emit(NodeKind kind, std::initializer_list<ValueId> inputs, c
 
 ValueId ValueForms::emit_node(XnnNode node, const Dims& result_sizes, const XnnValue& type) {
   node.output = physical_.add_value(type.dtype, result_sizes);
-  physical_.values[node.output].quantisation = type.quantisation;
+  physical_.values[node.output].quantization = type.quantization;
   physical_.nodes.push_back(std::move(node));
   return physical_.nodes.back().output;
 }

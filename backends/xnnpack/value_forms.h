@@ -46,7 +46,7 @@ class ValueForms {
                NodeParams params = {});
   // Adds a node whose result has the element type and quantization of `type`.
   ValueId emit_node(XnnNode node, const Dims& sizes, const XnnValue& type);
-  ValueId add_constant(const Constant& constant, const Quantisation& quantisation = {});
+  ValueId add_constant(const Constant& constant, const Quantization& quantization = {});
 
  private:
   struct Form {

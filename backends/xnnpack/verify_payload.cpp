@@ -54,7 +54,7 @@ std::uint64_t bytes_of(DataType type, std::span<const std::uint32_t> dims) {
 struct Entry {
   std::uint32_t id = 0;
   const wire::Tensor* tensor = nullptr;
-  const wire::QuantTensor* quantised = nullptr;
+  const wire::QuantTensor* quantized = nullptr;
   bool is_ready = false;   // a node may read it
   bool is_packed = false;  // the runtime frees it after packing
   bool is_kept = false;    // the runtime reads it in place
@@ -65,7 +65,7 @@ struct Entry {
   bool is_input() const { return (tensor->flags() & 1) != 0; }
   bool is_output() const { return (tensor->flags() & 2) != 0; }
   const wire::TensorQuant* scale() const {
-    return quantised == nullptr ? nullptr : quantised->quant_as_TensorQuant();
+    return quantized == nullptr ? nullptr : quantized->quant_as_TensorQuant();
   }
 };
 
@@ -109,7 +109,7 @@ class PayloadVerifier {
     std::size_t tables =
         1 + size_of(graph_.constants()) + 2 * graph_.nodes()->size() + 2 * graph_.values()->size();
     for (const wire::Node* node : *graph_.nodes()) tables += node->output_range() == nullptr ? 0 : 1;
-    for (const wire::Value* value : *graph_.values()) tables += quantised_of(*value) == nullptr ? 0 : 2;
+    for (const wire::Value* value : *graph_.values()) tables += quantized_of(*value) == nullptr ? 0 : 2;
     return tables;
   }
 
@@ -143,7 +143,7 @@ class PayloadVerifier {
       const std::uint32_t id = tensor.id();
       values_.push_back({.id = id,
                          .tensor = &tensor,
-                         .quantised = quantised_of(*value),
+                         .quantized = quantized_of(*value),
                          .varies = id < varies_.size() && varies_[id]});
     }
     if (!std::ranges::is_sorted(values_, {}, &Entry::id)) std::ranges::sort(values_, {}, &Entry::id);
@@ -208,13 +208,13 @@ class PayloadVerifier {
 
   Text check_type(const Entry& value) const {
     using enum DataType;
-    if (value.quantised == nullptr)
+    if (value.quantized == nullptr)
       return value.type() == F32 || value.type() == F16 ? Text() : Text("integers without a scale");
     if (const auto* tensor = value.scale()) return check_tensor_quant(value, *tensor);
-    if (const auto* channels = value.quantised->quant_as_ChannelQuant())
+    if (const auto* channels = value.quantized->quant_as_ChannelQuant())
       return check_channel_quant(value, *channels);
-    if (const auto* groups = value.quantised->quant_as_GroupQuant()) return check_group_quant(value, *groups);
-    return check_token_quant(value, *value.quantised->quant_as_TokenQuant());
+    if (const auto* groups = value.quantized->quant_as_GroupQuant()) return check_group_quant(value, *groups);
+    return check_token_quant(value, *value.quantized->quant_as_TokenQuant());
   }
 
   static Text check_tensor_quant(const Entry& value, const wire::TensorQuant& quant) {
@@ -256,7 +256,7 @@ class PayloadVerifier {
     if (value.type() != DataType::QDInt8) return "its type has no scales of rows";
     if (quant.nonbatch_dims() < 1 || std::cmp_greater(quant.nonbatch_dims(), value.dims().size()))
       return fmt::format("rows of {} dimensions", quant.nonbatch_dims());
-    if (value.tensor->constant() != 0) return "a constant is quantised when the program runs";
+    if (value.tensor->constant() != 0) return "a constant is quantized when the program runs";
     return {};
   }
 
@@ -371,8 +371,8 @@ class PayloadVerifier {
     const bool is_linear = kind == wire::NodeUnion::FullyConnected;
     const bool is_constant = filter.tensor->constant() != 0;
     if (!is_constant && !is_linear) return "its filter is no constant";
-    if (!is_constant && filter.quantised != nullptr) return "its filter is no constant";
-    if (bias != nullptr && bias->tensor->constant() == 0 && (!is_linear || filter.quantised != nullptr))
+    if (!is_constant && filter.quantized != nullptr) return "its filter is no constant";
+    if (bias != nullptr && bias->tensor->constant() == 0 && (!is_linear || filter.quantized != nullptr))
       return "its bias is no constant";
     return check_weight_scales(node, filter, bias);
   }
@@ -380,11 +380,11 @@ class PayloadVerifier {
   // Scales of weights must be along the output channels.
   Text check_weight_scales(const wire::Node& node, const Entry& filter, const Entry* bias) const {
     if (filter.scale() != nullptr && filter.scale()->zero_point() != 0) return "its filter has a zero point";
-    if (bias != nullptr && bias->quantised != nullptr &&
-        bias->quantised->quant_as_ChannelQuant() != nullptr &&
-        bias->quantised->quant_as_ChannelQuant()->channel_dim() != 0)
+    if (bias != nullptr && bias->quantized != nullptr &&
+        bias->quantized->quant_as_ChannelQuant() != nullptr &&
+        bias->quantized->quant_as_ChannelQuant()->channel_dim() != 0)
       return "its bias' scales are not along dimension 0";
-    const auto* channels = filter.quantised == nullptr ? nullptr : filter.quantised->quant_as_ChannelQuant();
+    const auto* channels = filter.quantized == nullptr ? nullptr : filter.quantized->quant_as_ChannelQuant();
     if (channels == nullptr) return {};
     std::size_t dim = 0;
     if (node.node_type() == wire::NodeUnion::DepthwiseConv2d) dim = filter.dims().size() - 1;

@@ -22,13 +22,13 @@ wire::DataType data_type(const XnnValue& value) {
   using enum wire::DataType;
   if (value.dtype == ScalarType::F32) return F32;
   if (value.dtype == ScalarType::F16) return F16;
-  const bool has_channels = std::holds_alternative<ChannelScales>(value.quantisation);
+  const bool has_channels = std::holds_alternative<ChannelScales>(value.quantization);
   if (value.dtype == ScalarType::I32) return has_channels ? QCInt32 : QInt32;
   CHECK(value.dtype == ScalarType::I8) << name(value.dtype);
-  if (has_channels) return std::get<ChannelScales>(value.quantisation).is_4bit ? QCInt4 : QCInt8;
-  if (std::holds_alternative<GroupScales>(value.quantisation)) return QBInt4;
-  if (std::holds_alternative<TokenScales>(value.quantisation)) return QDInt8;
-  CHECK(std::holds_alternative<TensorScale>(value.quantisation));
+  if (has_channels) return std::get<ChannelScales>(value.quantization).is_4bit ? QCInt4 : QCInt8;
+  if (std::holds_alternative<GroupScales>(value.quantization)) return QBInt4;
+  if (std::holds_alternative<TokenScales>(value.quantization)) return QDInt8;
+  CHECK(std::holds_alternative<TensorScale>(value.quantization));
   return QInt8;
 }
 
@@ -45,7 +45,7 @@ class Writer {
   std::uint32_t constant_row(const Constant& constant);
   std::vector<std::uint32_t> bounds_of(const Dims& sizes) const;
   Offset<wire::Value> write_value(ValueId id);
-  std::pair<wire::Quant, Offset<void>> write_quantisation(const Quantisation& quantisation);
+  std::pair<wire::Quant, Offset<void>> write_quantization(const Quantization& quantization);
   Offset<wire::Node> write_node(const XnnNode& node, std::uint32_t index);
   Offset<void> write_body(const XnnNode& node);
   Offset<void> write_window(const XnnNode& node);
@@ -92,36 +92,36 @@ Offset<wire::Value> Writer::write_value(ValueId id) {
   const std::uint32_t flags = (value.is_input ? 1U : 0U) | (value.is_output ? 2U : 0U);
   auto tensor = wire::CreateTensorDirect(builder_, data_type(value), static_cast<std::uint32_t>(dims.size()),
                                          &dims, row, value.external_id, flags, id);
-  if (std::holds_alternative<std::monostate>(value.quantisation))
+  if (std::holds_alternative<std::monostate>(value.quantization))
     return wire::CreateValue(builder_, wire::ValueUnion::Tensor, tensor.Union());
-  const auto [kind, body] = write_quantisation(value.quantisation);
-  auto quantised = wire::CreateQuantTensor(builder_, tensor, kind, body);
-  return wire::CreateValue(builder_, wire::ValueUnion::QuantTensor, quantised.Union());
+  const auto [kind, body] = write_quantization(value.quantization);
+  auto quantized = wire::CreateQuantTensor(builder_, tensor, kind, body);
+  return wire::CreateValue(builder_, wire::ValueUnion::QuantTensor, quantized.Union());
 }
 
 // Scales are written as constants. The schema also requires the inline list, which is left empty.
-std::pair<wire::Quant, Offset<void>> Writer::write_quantisation(const Quantisation& quantisation) {
+std::pair<wire::Quant, Offset<void>> Writer::write_quantization(const Quantization& quantization) {
   const std::vector<float> none;
   const auto count = [](const Constant& scales) { return static_cast<std::uint32_t>(numel(scales)); };
-  if (const auto* tensor = std::get_if<TensorScale>(&quantisation)) {
+  if (const auto* tensor = std::get_if<TensorScale>(&quantization)) {
     return {wire::Quant::TensorQuant,
             wire::CreateTensorQuant(builder_, tensor->scale, tensor->zero_point).Union()};
   }
-  if (const auto* channels = std::get_if<ChannelScales>(&quantisation)) {
+  if (const auto* channels = std::get_if<ChannelScales>(&quantization)) {
     const std::uint32_t row = constant_row(channels->scales);
     return {wire::Quant::ChannelQuant,
             wire::CreateChannelQuantDirect(builder_, &none, static_cast<std::int32_t>(channels->dim), row,
                                            count(channels->scales))
                 .Union()};
   }
-  if (const auto* groups = std::get_if<GroupScales>(&quantisation)) {
+  if (const auto* groups = std::get_if<GroupScales>(&quantization)) {
     const std::uint32_t row = constant_row(groups->scales);
     return {wire::Quant::GroupQuant,
             wire::CreateGroupQuantDirect(builder_, &none, 0, static_cast<std::int32_t>(groups->size), row,
                                          count(groups->scales))
                 .Union()};
   }
-  const auto dims = static_cast<std::int32_t>(std::get<TokenScales>(quantisation).dims);
+  const auto dims = static_cast<std::int32_t>(std::get<TokenScales>(quantization).dims);
   return {wire::Quant::TokenQuant, wire::CreateTokenQuant(builder_, dims).Union()};
 }
 

@@ -8,8 +8,8 @@
 
 #include "find_repeats.h"
 #include "ir/walk.h"
-#include "partition/neighbours.h"
-#include "quantised_patterns.h"
+#include "partition/neighbors.h"
+#include "quantized_patterns.h"
 #include "xnnpack_backend.h"
 
 namespace depute::xnnpack {

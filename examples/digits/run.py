@@ -3,7 +3,7 @@
 
     run.py digits.pte
 
-Prints how many digits are recognised, here and by eager PyTorch, and ends with 1 if the two disagree about
+Prints how many digits are recognized, here and by eager PyTorch, and ends with 1 if the two disagree about
 any image.
 """
 
@@ -37,7 +37,7 @@ def main() -> int:
     largest = float(np.abs(scores - eager).max())
     for place, found in (("ExecuTorch runtime", answers), ("eager PyTorch", eager_answers)):
         right = int((found == labels).sum())
-        print(f"recognised, {place:<24}{right} of {len(labels)} ({right / len(labels):.1%})")
+        print(f"recognized, {place:<24}{right} of {len(labels)} ({right / len(labels):.1%})")
     print(f"{'same answer in both':<36}{agree} of {len(labels)}")
     print(f"{'largest difference of a score':<36}{largest:.1e}")
     return 0 if agree == len(labels) and largest < TOLERANCE else 1

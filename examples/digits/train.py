@@ -24,7 +24,7 @@ BATCH = 64
 
 
 class Digits(nn.Module):
-    """Two convolutions with batch norm, a pool, a linear layer: 8x8 grey images to ten scores."""
+    """Two convolutions with batch norm, a pool, a linear layer: 8x8 gray images to ten scores."""
 
     def __init__(self):
         super().__init__()
@@ -72,7 +72,7 @@ def main() -> None:
     with torch.no_grad():
         scores = model(torch.from_numpy(test_images)).numpy()
     accuracy = (scores.argmax(1) == test_labels).mean()
-    print(f"{accuracy:.1%} of {len(test_labels)} held-out digits are recognised")
+    print(f"{accuracy:.1%} of {len(test_labels)} held-out digits are recognized")
 
     program = torch.export.export(model, (torch.from_numpy(test_images[:1]),))
     torch.export.save(program, HERE / "digits.pt2")

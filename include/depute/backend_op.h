@@ -26,7 +26,7 @@
 // already call it.
 //
 // A schema may declare mutable arguments ("Tensor(a!) cache"). Training IR and the result of
-// run_decompositions() contain this form. normalise() functionalizes it, and its kernel writes to the
+// run_decompositions() contain this form. normalize() functionalizes it, and its kernel writes to the
 // argument in place. Such an op may have no results.
 //
 // Unlike a delegate, a backend op stays an op of the program: any backend may take it. Undelegated, it runs

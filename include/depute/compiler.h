@@ -6,7 +6,7 @@
 //   DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));          // bytes.pte
 //
 // compile() is all of it from file to file. Callers who want other steps between them have the parts of
-// lower(): normalise() (normalise.h), make_report() (report.h), Compiler::hand_over(), lower_leftovers(); and
+// lower(): normalize() (normalize.h), make_report() (report.h), Compiler::hand_over(), lower_leftovers(); and
 // what these are made of: bind_backend_ops() and expand_backend_ops() (backend_op.h), to_backend()
 // (to_backend.h), what adds to reports, unmet() (requirement.h).
 //
@@ -24,9 +24,9 @@
 
 #include "depute/constant_method.h"
 #include "depute/exported_model.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/program.h"
-#include "depute/quantise.h"
+#include "depute/quantize.h"
 #include "depute/registry.h"
 #include "depute/report.h"
 #include "depute/requirement.h"
@@ -62,7 +62,7 @@ struct LowerOptions {
   // Ranges of sizes by symbol. Each must lie within the program's own range, for example to give an upper
   // bound that torch.export does not know.
   Ranges bounds = {};
-  std::vector<QuantiseRule> quantise = {};     // layers whose weights are quantized before partitioning
+  std::vector<QuantiseRule> quantize = {};     // layers whose weights are quantized before partitioning
   std::vector<Calibration> calibrations = {};  // sample inputs for static rules
   // Applied in this order; each result is verified and normalized again.
   std::vector<Transform> transforms = {};
@@ -155,9 +155,9 @@ class Compiler {
   // Normalizes the program, delegates parts of it to the backends, and lowers the undelegated nodes. The
   // report does not contain refusals yet.
   Result<Compiled> lower(Program program, const LowerOptions& options = {}) const;
-  // The middle of it alone: puts the backends' own ops into what normalise() gave, and hands parts of it
+  // The middle of it alone: puts the backends' own ops into what normalize() gave, and hands parts of it
   // over. The report is that of make_report(), or what an earlier call gave.
-  Result<Compiled> hand_over(Compiled normalised, const LowerOptions& options = {}) const;
+  Result<Compiled> hand_over(Compiled normalized, const LowerOptions& options = {}) const;
 
   // Serializes a lowered program as a .pte and the .ptd files it needs, which are named as if they lay beside
   // `name`. Fails for a program that cannot be planned.

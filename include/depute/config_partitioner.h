@@ -5,7 +5,7 @@
 //    public:
 //     std::string_view op() const override { return "aten.convolution.default"; }
 //     NodeSupport check(const Program&, const Method&, const Node& node) const override { return take(); }
-//     void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+//     void add_neighbors(const Node& node, std::vector<const Node*>& nodes) const override {
 //       if (const Node* producer = node.operand(0)->producer()) nodes.push_back(producer);
 //     }
 //   };
@@ -35,7 +35,7 @@ class OpConfig {
   // Decides whether this node, a call of op(), is taken.
   virtual NodeSupport check(const Program&, const Method&, const Node&) const { return take(); }
   // Appends the neighbors that must be taken together with `node`.
-  virtual void add_neighbours(const Node&, std::vector<const Node*>&) const {}
+  virtual void add_neighbors(const Node&, std::vector<const Node*>&) const {}
   // True if this node, a call of op(), must not be decomposed before partitioning.
   virtual bool keeps_whole(const Node&) const { return false; }
 };

@@ -87,7 +87,7 @@ enum class OpFlag : std::uint32_t {
   copy_twin = 1 << 10,          // is a view that has a copy variant ("_copy")
   promotes_to_float = 1 << 11,  // computes integers in the default floating-point type
   reads_layout = 1 << 12,       // depends on the strides of its argument
-  quantisation = 1 << 13,  // part of quantization patterns of backends; folded only if it produces integers
+  quantization = 1 << 13,  // part of quantization patterns of backends; folded only if it produces integers
   variadic = 1 << 14,      // takes and returns any number of values behind those in the schema
   // The kernel first copies an argument to the result and then changes it, so the planner may give both the
   // same memory. The argument is the first one; for an op with aliased arguments, each of its last results

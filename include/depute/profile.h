@@ -81,9 +81,9 @@ struct ProfileInputs {
 // Fails if a file is damaged, the dump contains no run, or the dump does not belong to the program.
 Result<Profile> profile_of(const ProfileInputs& inputs);
 
-// Formats the profile in 80 columns, with the first `top` rows of each table (0: all). `colour` adds terminal
+// Formats the profile in 80 columns, with the first `top` rows of each table (0: all). `color` adds terminal
 // escapes.
-std::string profile_text(const Profile& profile, std::size_t top, bool colour = false);
+std::string profile_text(const Profile& profile, std::size_t top, bool color = false);
 std::string profile_json(const Profile& profile);
 std::string profile_html(const Profile& profile);  // an HTML page without scripts
 

@@ -13,7 +13,7 @@
 
 #include "depute/lock.h"
 #include "depute/program.h"
-#include "depute/quantise.h"
+#include "depute/quantize.h"
 #include "depute/to_backend.h"
 
 #pragma GCC visibility push(default)
@@ -104,7 +104,7 @@ struct Report {
   AllApart apart;                          // reasons why a backend has several delegates
   std::vector<RefusalReport> refusals;
   std::optional<PlannedFacts> planned;  // nullopt if planning failed
-  QuantiseResult quantised;             // quantized layers
+  QuantiseResult quantized;             // quantized layers
   std::vector<StepTime> times;
   CacheUse cache;                  // cache hits and misses, with LowerOptions::cache
   std::vector<std::string> notes;  // notes for the user about the written program
@@ -125,9 +125,9 @@ struct Report {
 };
 
 // Starts a report in which the portable runtime owns all nodes.
-Report make_report(const Program& normalised);
-// Adds the graph and its costs for the HTML page. `normalised` must be the program passed to make_report().
-void add_page_facts(Report& report, const Program& normalised);
+Report make_report(const Program& normalized);
+// Adds the graph and its costs for the HTML page. `normalized` must be the program passed to make_report().
+void add_page_facts(Report& report, const Program& normalized);
 // Adds what one backend's lowering decided.
 void add_verdicts(Report& report, std::string_view backend_name, std::span<const NodeVerdict> verdicts);
 void add_apart(Report& report, AllApart apart);
@@ -138,16 +138,16 @@ std::size_t blob_bytes(const Delegate& delegate);  // 0 for a delegate without b
 
 struct ExplainOptions {
   std::string node;  // show only this node; empty: all
-  bool colour = false;
+  bool color = false;
 };
 
 struct DoctorOptions {
   std::size_t top = 10;  // lines per section; 0: all
-  bool colour = false;
+  bool color = false;
 };
 
 // Summary that `lower` prints at the end.
-std::string summary_text(const Report& report, bool verbose, bool colour = false);
+std::string summary_text(const Report& report, bool verbose, bool color = false);
 // One line per node, then the undelegated nodes by rejecting rule, most expensive first. Byte counts require
 // LowerOptions::tell_page_facts.
 std::string explain_text(const Report& report, const ExplainOptions& options);

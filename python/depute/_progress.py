@@ -1,6 +1,6 @@
 """Progress bars with tqdm's interface: created with total=, desc= and unit=; update(), set_description(), close().
 
-    normalise:                0partition [00:01, ?partition/s]
+    normalize:                0partition [00:01, ?partition/s]
     XnnpackBackend:  41%|██████      | 7/17 [00:02<00:03, 2.9partition/s]
 
 A bar appears after a second, so that short work shows none, and its clock is updated every second. By default bars
@@ -109,7 +109,7 @@ class _Watch:
                 self._bar.update(done - self._done)
             self._done = done
             if done == total:
-                self._begin("normalise", 0, "partition")
+                self._begin("normalize", 0, "partition")
 
     def _begin(self, what, total, unit):
         """Starts a new count."""

@@ -475,7 +475,7 @@ def to_edge_transform_and_lower(
     with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
         program = as_one_program(programs)
         if watch is not None:
-            watch.step("normalise")
+            watch.step("normalize")
         native, report = _depute.lower(
             program._native,
             asked,

@@ -44,14 +44,14 @@ Result<std::vector<double>> factors(const KernelCall& call, std::string_view nam
   auto data = call.optional_tensor(name);
   if (!data) return std::vector<double>(count, otherwise);
   TRY_STATUS(check_arithmetic(data->type.dtype));
-  if (count_of(*data) != count) return bad_arguments("the weight or bias does not fit what is normalised");
+  if (count_of(*data) != count) return bad_arguments("the weight or bias does not fit what is normalized");
   Elements<double> numbers(*data);
   return std::vector<double>(numbers.begin(), numbers.end());
 }
 
 Status check_floats(const KernelCall& call) {
   TRY(Domain domain, domain_of(call.tensor("input").type.dtype));
-  if (domain == Domain::Int) return bad_arguments("normalisation of integers");
+  if (domain == Domain::Int) return bad_arguments("normalization of integers");
   return {};
 }
 
@@ -70,7 +70,7 @@ struct ElementFactors {
 };
 
 // Returns (x - mean) * inverse deviation * weight + bias.
-std::vector<double> normalised(const Elements<double>& x, const Parts& parts, const ElementFactors& factors) {
+std::vector<double> normalized(const Elements<double>& x, const Parts& parts, const ElementFactors& factors) {
   const std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
   std::vector<double> result(x.size());
   std::size_t i = 0, k = 0;
@@ -86,10 +86,10 @@ std::vector<double> normalised(const Elements<double>& x, const Parts& parts, co
   return result;
 }
 
-Result<Content> normalised(const KernelCall& call, const Parts& parts, ElementFactors factors) {
+Result<Content> normalized(const KernelCall& call, const Parts& parts, ElementFactors factors) {
   ScalarType dtype = call.result_type();
   return call.dense(dtype, sizes_of(parts.input), [parts, factors = std::move(factors), dtype] {
-    return pack<double>(dtype, normalised(Elements<double>(parts.input), parts, factors));
+    return pack<double>(dtype, normalized(Elements<double>(parts.input), parts, factors));
   });
 }
 
@@ -134,19 +134,19 @@ Result<Layer> read_layer(const KernelCall& call) {
   return Layer{{input, count_of(input) / length, call.number("eps")}, outer, length};
 }
 
-Result<Content> normalised_layer(const KernelCall& call, const Layer& layer) {
+Result<Content> normalized_layer(const KernelCall& call, const Layer& layer) {
   TRY(std::vector<double> weight, factors(call, "weight", layer.length, 1));
   TRY(std::vector<double> bias, factors(call, "bias", layer.length, 0));
-  return normalised(call, layer.parts, {std::move(weight), std::move(bias), 1});
+  return normalized(call, layer.parts, {std::move(weight), std::move(bias), 1});
 }
 
 Contents layer_norm(const KernelCall& call) {
   TRY(Layer layer, read_layer(call));
-  return one(normalised_layer(call, layer));
+  return one(normalized_layer(call, layer));
 }
 Contents native_layer_norm(const KernelCall& call) {
   TRY(Layer layer, read_layer(call));
-  TRY(Content result, normalised_layer(call, layer));
+  TRY(Content result, normalized_layer(call, layer));
   return with_statistics(call, std::move(result), layer.parts, layer.outer);
 }
 
@@ -174,21 +174,21 @@ Result<Groups> read_groups(const KernelCall& call, std::string_view count_name) 
   return groups;
 }
 
-Result<Content> normalised_groups(const KernelCall& call, const Groups& groups) {
+Result<Content> normalized_groups(const KernelCall& call, const Groups& groups) {
   TRY(std::vector<double> weight, factors(call, "weight", groups.channels, 1));
   TRY(std::vector<double> bias, factors(call, "bias", groups.channels, 0));
   std::size_t planes = static_cast<std::size_t>(groups.batch) * groups.channels;
   std::size_t plane = planes == 0 ? 1 : std::max<std::size_t>(count_of(groups.parts.input) / planes, 1);
-  return normalised(call, groups.parts, {std::move(weight), std::move(bias), plane});
+  return normalized(call, groups.parts, {std::move(weight), std::move(bias), plane});
 }
 
 Contents group_norm(const KernelCall& call) {
   TRY(Groups groups, read_groups(call, "num_groups"));
-  return one(normalised_groups(call, groups));
+  return one(normalized_groups(call, groups));
 }
 Contents native_group_norm(const KernelCall& call) {
   TRY(Groups groups, read_groups(call, "group"));
-  TRY(Content result, normalised_groups(call, groups));
+  TRY(Content result, normalized_groups(call, groups));
   return with_statistics(call, std::move(result), groups.parts, {groups.batch, groups.count});
 }
 
@@ -251,7 +251,7 @@ Contents batch_norm_training(const KernelCall& call) {
   TRY(std::vector<double> bias, factors(call, "bias", channels, 0));
   Parts parts{by_channel, channels, call.number("eps")};
   const std::size_t length = count_of(input) / channels;
-  TRY(Content result, normalised(call, parts, {std::move(weight), std::move(bias), length}));
+  TRY(Content result, normalized(call, parts, {std::move(weight), std::move(bias), length}));
   return with_statistics(call, channels_first(std::get<TensorData>(result)), parts,
                          {static_cast<std::int64_t>(channels)});
 }

@@ -143,7 +143,7 @@ class TagReader {
         if (def == nullptr || !def->mutates()) continue;
         return lowering_error(LoweringFault::NotFunctional, place(node, tag_of(node)),
                               "it writes to its argument, which other nodes may see",
-                              "normalise() the program before parts of it are delegated");
+                              "normalize() the program before parts of it are delegated");
       }
     }
     return {};

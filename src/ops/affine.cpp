@@ -77,7 +77,7 @@ Result<Limits> limits_of(const OpCall& call, std::string_view type_name) {
     return static_cast<std::int64_t>(given);
   };
   if (type != ScalarType::I8 && type != ScalarType::U8 && type != ScalarType::I16 && type != ScalarType::I32)
-    return type_error(fmt::format("quantisation to {}", name(type)));
+    return type_error(fmt::format("quantization to {}", name(type)));
   const int bits = static_cast<int>(8 * item_size(type)) - (type == ScalarType::U8 ? 0 : 1);
   Limits limits;
   TRY(limits.least, bound("quant_min", type == ScalarType::U8 ? 0 : -(std::int64_t{1} << bits)));
@@ -113,7 +113,7 @@ Replacement choose(Builder& b, const OpCall& call) {
   TRY(const Limits limits, limits_of(call, "target_dtype"));
   TRY(const std::vector<Type> types, infer_choice(call));
   const ScalarType own = call.tensor("input").dtype;
-  if (!is_floating(own)) return type_error("quantisation of integers");
+  if (!is_floating(own)) return type_error("quantization of integers");
   const double least = static_cast<double>(limits.least), most = static_cast<double>(limits.most);
   const double smallest = own == ScalarType::F16 ? 0x1p-14 : own == ScalarType::F64 ? 0x1p-1022 : 0x1p-126;
   const double eps = call["eps"].is_none() ? smallest : call.number("eps");
@@ -205,7 +205,7 @@ Replacement to_floats(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules affine(InferFunction infer, DecomposeFunction fit) {
-  return {.flags = core | quantisation, .infer = infer, .fit = fit};
+  return {.flags = core | quantization, .infer = infer, .fit = fit};
 }
 
 // --- embedding lookups

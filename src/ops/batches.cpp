@@ -7,7 +7,7 @@
 //   torch._functorch.predispatch._vmap_decrement_nesting()
 //
 // Types in a region are those of one element, as the user's function sees them.
-// src/normalise/unfold_batches.cpp removes the regions.
+// src/normalize/unfold_batches.cpp removes the regions.
 #include "ops/op_table.h"
 #include "support/try.h"
 

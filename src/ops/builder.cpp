@@ -223,7 +223,7 @@ Argument Builder::size(const SymInt& value) {
   }
   Value* found = sizes_->find_or_build(value.expr(), before_, origin_);
   if (found != nullptr) return Argument::of(found);
-  fail({.code = "normalise", .message = fmt::format("no value is at hand for the size {}", value.str())});
+  fail({.code = "normalize", .message = fmt::format("no value is at hand for the size {}", value.str())});
   return {};
 }
 

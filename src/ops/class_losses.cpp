@@ -253,13 +253,13 @@ Replacement multilabel_margin(Builder& b, const OpCall& call) {
   Value* label_column = b.call("aten.unsqueeze.default", {is_label, 2});
   Value* same = b.call("aten.eq.Tensor",
                        {b.call("aten.unsqueeze.default", {target, 2}), range(b, scores->tensor().sizes[1])});
-  Value* is_labelled =
+  Value* is_labeled =
       b.call("aten.any.dim", {b.call("aten.logical_and.default", {same, label_column}), 1, true});
   Value* lead = b.call("aten.sub.Tensor", {b.call("aten.unsqueeze.default", {scores, 1}),
                                            b.call("aten.unsqueeze.default", {own, 2})});
   Value* terms = if_positive(b, b.call("aten.add.Tensor", {lead, 1}));
   Value* counts =
-      b.call("aten.logical_and.default", {label_column, b.call("aten.logical_not.default", {is_labelled})});
+      b.call("aten.logical_and.default", {label_column, b.call("aten.logical_not.default", {is_labeled})});
   return reduce_rows(b, call, zero_unless(b, counts, terms), {1, 2}, scores);
 }
 

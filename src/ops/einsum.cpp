@@ -129,7 +129,7 @@ Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
   return sizes;
 }
 
-struct Labelled {
+struct Labeled {
   Value* value;
   std::string labels;
 };
@@ -145,7 +145,7 @@ std::string filter(const std::string& labels, Keep keep) {
   return kept;
 }
 
-Value* reorder(Builder& b, const Labelled& x, const std::string& order) {
+Value* reorder(Builder& b, const Labeled& x, const std::string& order) {
   if (x.labels == order) return x.value;
   std::vector<std::int64_t> dims;
   for (char label : order) dims.push_back(static_cast<std::int64_t>(x.labels.find(label)));
@@ -153,7 +153,7 @@ Value* reorder(Builder& b, const Labelled& x, const std::string& order) {
 }
 
 // Reduces repeated labels to one, and drops dimensions of size 1 whose label is larger elsewhere.
-Labelled prepare(Builder& b, Labelled x, const LabelSizes& sizes) {
+Labeled prepare(Builder& b, Labeled x, const LabelSizes& sizes) {
   for (std::size_t i = 0; i < x.labels.size();) {
     char label = x.labels[i];
     std::size_t again = x.labels.find(label, i + 1);
@@ -175,7 +175,7 @@ Labelled prepare(Builder& b, Labelled x, const LabelSizes& sizes) {
 }
 
 // Sums over labels that are not needed.
-Labelled reduce(Builder& b, Labelled x, const std::string& needed) {
+Labeled reduce(Builder& b, Labeled x, const std::string& needed) {
   std::vector<std::int64_t> dims;
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     if (!has(needed, x.labels[i])) dims.push_back(static_cast<std::int64_t>(i));
@@ -190,7 +190,7 @@ class Contraction {
   Contraction(Builder& b, const LabelSizes& sizes) : b_(b), sizes_(sizes) {}
 
   // Returns the product of two operands; shared labels not in `needed` are summed over.
-  Labelled contract(Labelled left, Labelled right, const std::string& needed) {
+  Labeled contract(Labeled left, Labeled right, const std::string& needed) {
     left = reduce(b_, left, needed + right.labels);
     right = reduce(b_, right, needed + left.labels);
     std::string batch = filter(left.labels, [&](char c) { return has(right.labels, c) && has(needed, c); });
@@ -240,12 +240,12 @@ Replacement einsum(Builder& b, const OpCall& call) {
   TRY(LabelSizes sizes, read_sizes(call, equation));
   std::vector<Value*> tensors = b.own(call.values("tensors"));
   Contraction contraction(b, sizes);
-  std::vector<Labelled> operands;
+  std::vector<Labeled> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     operands.push_back(prepare(b, {tensors[i], equation.operands[i]}, sizes));
     if (b.failed()) return failure_of(b);
   }
-  Labelled total = operands[0];
+  Labeled total = operands[0];
   for (std::size_t i = 1; i < operands.size(); ++i) {
     std::string needed = equation.output;
     for (std::size_t later = i + 1; later < operands.size(); ++later) needed += operands[later].labels;

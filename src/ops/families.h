@@ -11,7 +11,7 @@
   FAMILY(bessel)                                                    \
   FAMILY(zeta)                                                      \
   FAMILY(incomplete_gamma)                                          \
-  FAMILY(neighbour)                                                 \
+  FAMILY(neighbor)                                                 \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \
@@ -56,7 +56,7 @@
   FAMILY(symbolic)                                                  \
   FAMILY(control_flow)                                              \
   FAMILY(batch)                                                     \
-  FAMILY(quantised)                                                 \
+  FAMILY(quantized)                                                 \
   FAMILY(affine)                                                    \
   FAMILY(llm)                                                       \
   FAMILY(auto_functionalized)                                       \
@@ -80,5 +80,5 @@
   FAMILY(norm)                         \
   FAMILY(resize)                       \
   FAMILY(indexing)                     \
-  FAMILY(quantised)                    \
+  FAMILY(quantized)                    \
   FAMILY(symbolic)

@@ -117,7 +117,7 @@ bool may_agree(const Type& a, const Type& b) {
 }
 
 Failure type_error(std::string message) {
-  return failure("normalise", "", message);
+  return failure("normalize", "", message);
 }
 
 Failure argument_error(std::string message) {

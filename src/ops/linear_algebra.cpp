@@ -69,9 +69,9 @@ Value* linear_weight(Builder& b, const Value* matrix) {
   const Value* weight = transpose->operand(0);
   if (weight->tensor().dtype != ScalarType::F32) return nullptr;
   const Node* made_by = weight->producer();
-  const bool is_quantised =
-      made_by != nullptr && made_by->def() != nullptr && made_by->def()->is(OpFlag::quantisation);
-  if (!is_quantised && (made_by != nullptr || weight->has_one_use())) return nullptr;
+  const bool is_quantized =
+      made_by != nullptr && made_by->def() != nullptr && made_by->def()->is(OpFlag::quantization);
+  if (!is_quantized && (made_by != nullptr || weight->has_one_use())) return nullptr;
   auto order = permutation(OpCall(*transpose));
   return order && order->front() == 1 ? b.own(weight) : nullptr;
 }

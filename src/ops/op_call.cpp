@@ -82,7 +82,7 @@ bool is_named(std::span<const NamedArgument> kwargs, Symbol name) {
 }
 
 Status bad_call(const Node& node, std::string message) {
-  return node_failure(node, "normalise", fmt::format("{}: {}", node.op().str(), message));
+  return node_failure(node, "normalize", fmt::format("{}: {}", node.op().str(), message));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ enum class GridPadding : std::uint8_t { Zeros, Border, Reflection };
 enum class GridMode : std::uint8_t { Bilinear, Nearest, Bicubic };
 
 // A place that is no number is the first one, where places outside are brought to the edge. Where they are
-// not, or not before their neighbours' shares are computed, those shares are NaN.
+// not, or not before their neighbors' shares are computed, those shares are NaN.
 Replacement grid_without_nan(Builder& b, const OpCall& call) {
   const auto padding = static_cast<GridPadding>(call.integer("padding_mode"));
   const auto mode = static_cast<GridMode>(call.integer("interpolation_mode"));

@@ -57,7 +57,7 @@ class InputVerifier {
   }
 
   // Finds bodies that an autocast runs, directly or indirectly: their element types are those after
-  // conversion. They are checked when the region is inlined (normalise/inline_wrappers.cpp).
+  // conversion. They are checked when the region is inlined (normalize/inline_wrappers.cpp).
   void find_autocast(const Method& method) {
     std::vector<const Graph*> found;
     const auto add = [&](const Node& node) {

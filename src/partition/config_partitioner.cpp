@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "partition/neighbours.h"
+#include "partition/neighbors.h"
 
 namespace depute {
 
@@ -38,7 +38,7 @@ void ConfigPartitioner::add_groups(const Program& program, const Method& method,
     if (config == configs_->end()) continue;
     if (config->second->check(program, method, node).support == Support::Unsupported) continue;
     candidates.push_back({&node});
-    config->second->add_neighbours(node, candidates.back());
+    config->second->add_neighbors(node, candidates.back());
     if (candidates.back().size() == 1) candidates.pop_back();
   }
   for (auto& group : united(graph, candidates)) proposal.options.groups.push_back(std::move(group));

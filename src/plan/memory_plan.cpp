@@ -31,14 +31,14 @@ std::vector<std::uint32_t> occupied(std::span<const MemoryBlock> blocks) {
   return order;
 }
 
-// Returns the start of the smallest gap between `neighbours` (alive at the same time, sorted by offset) that
+// Returns the start of the smallest gap between `neighbors` (alive at the same time, sorted by offset) that
 // holds `bytes`, or their end.
-std::uint64_t best_gap(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& neighbours,
+std::uint64_t best_gap(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& neighbors,
                        std::uint64_t bytes) {
   std::uint64_t end = 0;
   std::uint64_t best = 0;
   std::uint64_t best_room = 0;  // 0: none found
-  for (auto [begin, stop] : neighbours) {
+  for (auto [begin, stop] : neighbors) {
     std::uint64_t room = begin > end ? begin - end : 0;
     if (room >= bytes && (best_room == 0 || room < best_room)) {
       best = end;
@@ -58,18 +58,18 @@ std::optional<MemoryPlan> pack_into_gaps(std::span<const MemoryBlock> blocks,
   LiveBlocks placed(blocks);
   std::uint64_t steps = free_steps + steps_per_block * order.size();
   std::vector<std::uint32_t> found;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> neighbours;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> neighbors;
   for (std::uint32_t block : order) {
     found.clear();
     placed.find_overlapping(block, found);
     if (found.size() > steps) return std::nullopt;
     steps -= found.size();
-    neighbours.clear();
+    neighbors.clear();
     for (std::uint32_t other : found) {
-      neighbours.emplace_back(plan.offsets[other], plan.offsets[other] + padded(blocks[other]));
+      neighbors.emplace_back(plan.offsets[other], plan.offsets[other] + padded(blocks[other]));
     }
-    std::ranges::sort(neighbours);
-    plan.offsets[block] = best_gap(neighbours, padded(blocks[block]));
+    std::ranges::sort(neighbors);
+    plan.offsets[block] = best_gap(neighbors, padded(blocks[block]));
     plan.bytes = std::max(plan.bytes, plan.offsets[block] + padded(blocks[block]));
     placed.insert(block);
   }

@@ -111,7 +111,7 @@ bool is_text(std::string_view bytes) {
   return std::ranges::none_of(bytes.substr(0, 4096), is_control);
 }
 
-std::optional<ForeignFile> recognise_text(std::string_view bytes) {
+std::optional<ForeignFile> recognize_text(std::string_view bytes) {
   const std::string unnamed;
   text::Lexer lexer(bytes, unnamed);
   const std::string_view start = lexer.rest();
@@ -129,7 +129,7 @@ std::string not_a_program(const ForeignFile& foreign) {
   return fmt::format("this is {}, not an exported program", foreign.what);
 }
 
-std::optional<ForeignFile> recognise_foreign(std::span<const std::byte> file) {
+std::optional<ForeignFile> recognize_foreign(std::span<const std::byte> file) {
   const std::string_view bytes = text_of(file);
   if (is_pte(file)) {
     return ForeignFile{"a .pte file, a program compiled already",
@@ -147,11 +147,11 @@ std::optional<ForeignFile> recognise_foreign(std::span<const std::byte> file) {
     return ForeignFile{"a safetensors file, weights without a program", load_and_export};
   if (is_onnx(bytes)) return ForeignFile{"an ONNX model", export_it};
   if (is_pickle(bytes)) return ForeignFile{"a Python pickle", load_and_export};
-  if (is_text(bytes)) return recognise_text(bytes);
+  if (is_text(bytes)) return recognize_text(bytes);
   return ForeignFile{"in no format known here", whole_archive};
 }
 
-std::optional<ForeignFile> recognise_foreign(const Archive& archive) {
+std::optional<ForeignFile> recognize_foreign(const Archive& archive) {
   auto any = [&](auto&& is_it) {
     return std::ranges::any_of(archive.entries(),
                                [&](const ArchiveEntry& entry) { return is_it(entry.name); });

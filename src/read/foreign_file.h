@@ -22,9 +22,9 @@ struct ForeignFile {
 std::string not_a_program(const ForeignFile& foreign);
 
 // For a file that is not a zip archive; nullopt for a program in the text form.
-std::optional<ForeignFile> recognise_foreign(std::span<const std::byte> file);
+std::optional<ForeignFile> recognize_foreign(std::span<const std::byte> file);
 
 // For an archive without the entries of a .pt2; nullopt if it is of no known kind.
-std::optional<ForeignFile> recognise_foreign(const Archive& archive);
+std::optional<ForeignFile> recognize_foreign(const Archive& archive);
 
 }  // namespace depute

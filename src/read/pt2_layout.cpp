@@ -59,7 +59,7 @@ Result<std::vector<ModelEntries>> find_named_models(const Archive& archive, cons
     models.push_back(std::move(model));
   }
   if (!models.empty()) return models;
-  if (auto foreign = recognise_foreign(archive)) return not_a_program(archive, *foreign);
+  if (auto foreign = recognize_foreign(archive)) return not_a_program(archive, *foreign);
   return failure("read_pt2", archive.name(),
                  fmt::format("the archive has no program: no entry {}*.json", directory), export_hint);
 }
@@ -80,7 +80,7 @@ Result<std::vector<ModelEntries>> find_models(const Archive& archive, const Read
   if (auto prefix = archive.prefix_of(old_program_entry)) {
     return std::vector<ModelEntries>{find_old_model(archive, std::string(*prefix))};
   }
-  if (auto foreign = recognise_foreign(archive)) return not_a_program(archive, *foreign);
+  if (auto foreign = recognize_foreign(archive)) return not_a_program(archive, *foreign);
   return failure("read_pt2", archive.name(), "not a .pt2 archive: there is no entry archive_format",
                  export_hint);
 }

@@ -110,7 +110,7 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file,
   if (file->bytes().empty()) return failure("read", path, "the file is empty");
   if (starts_like_zip(file->bytes())) return read_pt2(std::move(file), {.ops = ops});
   if (is_compact(file->bytes())) return parse_compact(file->bytes(), path, ops);
-  auto foreign = recognise_foreign(file->bytes());
+  auto foreign = recognize_foreign(file->bytes());
   // For a program in the text form the parser gives the better error.
   if (foreign && !(foreign->is_text && path.ends_with(".ir"))) {
     return failure("read", path, not_a_program(*foreign), foreign->hint);

@@ -43,7 +43,7 @@ class OuterEdges {
     last_[into] = last_[from];
   }
 
-  // Calls visit(neighbour) for the edges of `set` until it returns false. A few inner edges may be included.
+  // Calls visit(neighbor) for the edges of `set` until it returns false. A few inner edges may be included.
   template <typename Visit>
   bool for_each(std::uint32_t set, Visit visit) {
     std::uint32_t previous = no_atom;

@@ -6,20 +6,20 @@ namespace depute {
 namespace {
 
 // Labels are rounded to the parity of a color; neutral atoms take any label.
-struct Colour {
+struct Color {
   std::int32_t parity;   // parity of the labels: 0 or 1
   std::int32_t binding;  // 1 if only this parity is allowed
 };
 
-Colour colour_of(Support kind) {
+Color color_of(Support kind) {
   return {kind == Support::Unsupported ? 1 : 0, kind == Support::Neutral ? 0 : 1};
 }
 
-std::int32_t round_up(std::int32_t label, Colour colour) {
-  return label + ((label ^ colour.parity) & colour.binding);
+std::int32_t round_up(std::int32_t label, Color color) {
+  return label + ((label ^ color.parity) & color.binding);
 }
-std::int32_t round_down(std::int32_t label, Colour colour) {
-  return label - ((label ^ colour.parity) & colour.binding);
+std::int32_t round_down(std::int32_t label, Color color) {
+  return label - ((label ^ color.parity) & color.binding);
 }
 
 }  // namespace
@@ -32,13 +32,13 @@ LabelRange label_regions(const AtomGraph& graph) {
   for (std::uint32_t atom = 0; atom < count; ++atom) {
     std::int32_t label = -1;
     for (std::uint32_t pred : graph.preds[atom]) label = std::max(label, range.earliest[pred]);
-    range.earliest[atom] = round_up(label, colour_of(graph.support[atom]));
+    range.earliest[atom] = round_up(label, color_of(graph.support[atom]));
     if (graph.support[atom] == Support::Supported) range.last = std::max(range.last, range.earliest[atom]);
   }
   for (std::uint32_t atom = count; atom-- > 0;) {
     std::int32_t label = range.last + 1;
     for (std::uint32_t succ : graph.succs[atom]) label = std::min(label, range.latest[succ]);
-    range.latest[atom] = round_down(label, colour_of(graph.support[atom]));
+    range.latest[atom] = round_down(label, color_of(graph.support[atom]));
   }
   return range;
 }

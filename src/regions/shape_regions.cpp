@@ -43,7 +43,7 @@ class NeutralTrimmer {
   }
 
   // Number of different atoms of the row in the region; counts up to 2.
-  int neighbours_inside(std::span<const std::uint32_t> row, std::uint32_t region) const {
+  int neighbors_inside(std::span<const std::uint32_t> row, std::uint32_t region) const {
     std::uint32_t first = no_region;
     for (std::uint32_t other : row) {
       if (region_[other] != region || other == first) continue;
@@ -65,8 +65,8 @@ class NeutralTrimmer {
 
   bool hangs_at_entry(std::uint32_t atom) const {
     const std::uint32_t region = region_[atom];
-    if (neighbours_inside(graph_.preds[atom], region) > 0) return false;
-    const int readers = neighbours_inside(graph_.succs[atom], region);
+    if (neighbors_inside(graph_.preds[atom], region) > 0) return false;
+    const int readers = neighbors_inside(graph_.succs[atom], region);
     if (readers > 1) return false;
     const std::uint64_t inside =
         own_imports(atom) + (has_reader_outside(atom, region, atom) ? graph_.weight_of(atom) : 0);
@@ -76,8 +76,8 @@ class NeutralTrimmer {
 
   bool hangs_at_exit(std::uint32_t atom) const {
     const std::uint32_t region = region_[atom];
-    if (neighbours_inside(graph_.succs[atom], region) > 0) return false;
-    if (neighbours_inside(graph_.preds[atom], region) > 1) return false;
+    if (neighbors_inside(graph_.succs[atom], region) > 0) return false;
+    if (neighbors_inside(graph_.preds[atom], region) > 1) return false;
     std::uint64_t inside =
         own_imports(atom) + (has_reader_outside(atom, region, atom) ? graph_.weight_of(atom) : 0);
     std::uint64_t outside = 0;

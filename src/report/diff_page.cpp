@@ -86,13 +86,13 @@ std::string node_cells(const NodeReport& node) {
 }
 
 std::string owner_cell(const NodeReport& node) {
-  std::string colour = "--backend-0";
+  std::string color = "--backend-0";
   if (!is_delegated(node))
-    colour = node.owner == "no-kernel" || node.owner == "refused" ? "--" + node.owner : "--portable";
+    color = node.owner == "no-kernel" || node.owner == "refused" ? "--" + node.owner : "--portable";
   return fmt::format(
       "<td class=\"short\"><span class=\"swatch\" style=\"background:var({})\" "
       "aria-hidden=\"true\"></span>{}</td>",
-      colour, escape_html(node.owner));
+      color, escape_html(node.owner));
 }
 
 std::string figure_row(const DiffFigure& figure) {

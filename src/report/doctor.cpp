@@ -13,7 +13,7 @@
 
 #include "depute/report.h"
 #include "plan/plan.h"
-#include "report/colours.h"
+#include "report/colors.h"
 #include "report/leftovers.h"
 #include "report/page_facts.h"
 #include "support/printable.h"
@@ -67,7 +67,7 @@ struct Trouble {
 class DoctorWriter {
  public:
   DoctorWriter(const Report& report, const DoctorOptions& options)
-      : report_(report), top_(options.top), colours_(options.colour) {}
+      : report_(report), top_(options.top), colors_(options.color) {}
 
   std::string run() {
     out_ = wrapped(
@@ -83,7 +83,7 @@ class DoctorWriter {
 
  private:
   void add_title(std::string_view title) {
-    out_ += fmt::format("\n{}{}{}\n", colours_.bold, title, colours_.plain);
+    out_ += fmt::format("\n{}{}{}\n", colors_.bold, title, colors_.plain);
   }
 
   std::size_t shown(std::size_t all) const { return top_ == 0 ? all : std::min(top_, all); }
@@ -192,7 +192,7 @@ class DoctorWriter {
 
   const Report& report_;
   std::size_t top_;
-  Colours colours_;
+  Colors colors_;
   std::string out_;
 };
 

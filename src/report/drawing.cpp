@@ -81,7 +81,7 @@ class GraphDrawer {
     if (facts.macs != 0) drawn.facts.emplace_back("macs", fmt::format("{}", facts.macs));
     if (facts.constant_bytes != 0)
       drawn.facts.emplace_back("bytes of constants", fmt::format("{}", facts.constant_bytes));
-    if (!facts.quantisation.empty()) drawn.facts.emplace_back("quantisation", facts.quantisation);
+    if (!facts.quantization.empty()) drawn.facts.emplace_back("quantization", facts.quantization);
     return drawn;
   }
 
@@ -329,7 +329,7 @@ Drawing draw(const PteFile& file, const std::string& name) {
   return drawing;
 }
 
-const char* OwnerColours::of(const std::string& owner) {
+const char* OwnerColors::of(const std::string& owner) {
   // The colors of the page (page/page.css).
   static constexpr std::array backends = {"#2b6cb0", "#0f8a7e", "#6b4fbb", "#3d7a2e"};
   if (owner.empty()) return "#5b6470";

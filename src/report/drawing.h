@@ -62,7 +62,7 @@ struct DrawingFormat {
 std::span<const DrawingFormat> drawing_formats();
 
 // The color of an owner, such as "#2b6cb0". Backends of one drawing get four different colors in turn.
-class OwnerColours {
+class OwnerColors {
  public:
   const char* of(const std::string& owner);
 

@@ -22,16 +22,16 @@ Json key_value(std::string_view key, std::string_view value) {
 }
 
 // Mixes a color with white, since Model Explorer writes labels in black: "#2b6cb0" becomes "#d5e2ef".
-std::string tint(std::string_view colour) {
+std::string tint(std::string_view color) {
   std::string mixed = "#";
-  for (std::size_t i = 1; i + 1 < colour.size(); i += 2) {
-    const int part = std::stoi(std::string(colour.substr(i, 2)), nullptr, 16);
+  for (std::size_t i = 1; i + 1 < color.size(); i += 2) {
+    const int part = std::stoi(std::string(color.substr(i, 2)), nullptr, 16);
     mixed += fmt::format("{:02x}", 255 - (255 - part) / 5);
   }
   return mixed;
 }
 
-Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColours& colours) {
+Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColors& colors) {
   std::string space = node.module;
   std::ranges::replace(space, '.', '/');
   Json json = {{"id", node.id}, {"label", node.label}, {"namespace", space}};
@@ -49,8 +49,8 @@ Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColour
     json["outputsMetadata"].push_back(
         {{"id", fmt::format("{}", i)}, {"attrs", Json::array({key_value("type", node.types[i])})}});
   if (!node.owner.empty()) {
-    const std::string_view colour = colours.of(node.owner);
-    json["style"] = {{"backgroundColor", tint(colour)}, {"borderColor", colour}};
+    const std::string_view color = colors.of(node.owner);
+    json["style"] = {{"backgroundColor", tint(color)}, {"borderColor", color}};
   }
   return json;
 }
@@ -65,7 +65,7 @@ std::string dot_text(std::string_view text) {
   return quoted;
 }
 
-std::string dot_node(std::size_t graph, std::size_t number, const DrawnNode& node, OwnerColours& colours) {
+std::string dot_node(std::size_t graph, std::size_t number, const DrawnNode& node, OwnerColors& colors) {
   const std::string name = node.id == node.label ? "" : "\\n" + dot_text(node.id);
   std::string facts;
   for (const auto& [key, value] : node.facts)
@@ -73,7 +73,7 @@ std::string dot_node(std::size_t graph, std::size_t number, const DrawnNode& nod
   const std::string look =
       node.owner.empty() ? "shape=ellipse"
                          : fmt::format("shape=box, style=\"filled\", fontcolor=\"white\", fillcolor=\"{}\"",
-                                       colours.of(node.owner));
+                                       colors.of(node.owner));
   return fmt::format("    g{}n{} [label=\"{}{}\", tooltip=\"{}\", {}];\n", graph, number,
                      dot_text(node.label), name, facts, look);
 }
@@ -81,24 +81,24 @@ std::string dot_node(std::size_t graph, std::size_t number, const DrawnNode& nod
 }  // namespace
 
 std::string drawing_json(const Drawing& drawing) {
-  OwnerColours colours;
+  OwnerColors colors;
   Json graphs = Json::array();
   for (const DrawnGraph& graph : drawing.graphs) {
     Json nodes = Json::array();
-    for (const DrawnNode& node : graph.nodes) nodes.push_back(drawn_node_json(graph, node, colours));
+    for (const DrawnNode& node : graph.nodes) nodes.push_back(drawn_node_json(graph, node, colors));
     graphs.push_back({{"id", graph.id}, {"nodes", std::move(nodes)}});
   }
   return dump_json({{"label", file_name(drawing.name)}, {"graphs", std::move(graphs)}}, 1);
 }
 
 std::string drawing_dot(const Drawing& drawing) {
-  OwnerColours colours;
+  OwnerColors colors;
   std::string text = fmt::format("digraph \"{}\" {{\n  node [fontname=\"sans-serif\"];\n",
                                  dot_text(file_name(drawing.name)));
   for (std::size_t g = 0; g < drawing.graphs.size(); ++g) {
     const DrawnGraph& graph = drawing.graphs[g];
     text += fmt::format("  subgraph cluster_{} {{\n    label=\"{}\";\n", g, dot_text(graph.id));
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) text += dot_node(g, n, graph.nodes[n], colours);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) text += dot_node(g, n, graph.nodes[n], colors);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       for (const DrawnEdge& edge : graph.nodes[n].inputs) {
         const auto& types = graph.nodes[edge.source].types;

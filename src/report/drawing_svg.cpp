@@ -176,7 +176,7 @@ std::string svg_edge(const SvgBox& from, const std::vector<SvgBox>& between, con
   return path + "\"/>\n";
 }
 
-std::string svg_node(const DrawnNode& node, const SvgBox& box, double top, OwnerColours& colours) {
+std::string svg_node(const DrawnNode& node, const SvgBox& box, double top, OwnerColors& colors) {
   const double y = top + layer_distance * static_cast<double>(box.layer);
   std::string text = "<g><title>" + escape_html(node.id);
   for (const auto& [key, value] : node.facts)
@@ -185,7 +185,7 @@ std::string svg_node(const DrawnNode& node, const SvgBox& box, double top, Owner
   text += fmt::format(
       "</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"{}\" fill=\"{}\"/>",
       box.x - box.width / 2, y, box.width, box_height, node.owner.empty() ? box_height / 2 : 5,
-      colours.of(node.owner));
+      colors.of(node.owner));
   const bool has_name = node.id != node.label && !node.owner.empty();
   text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.x, y + (has_name ? 17 : 23),
                       shortened(node.label));
@@ -204,7 +204,7 @@ std::string drawing_svg(const Drawing& drawing) {
       if (node.graph) inner.insert(*node.graph);
     }
   }
-  OwnerColours colours;
+  OwnerColors colors;
   std::string body;
   double width = 0;
   double top = 0;
@@ -220,7 +220,7 @@ std::string drawing_svg(const Drawing& drawing) {
     }
     body += "</g>\n";
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      body += svg_node(graph.nodes[i], layout.box(i), start, colours);
+      body += svg_node(graph.nodes[i], layout.box(i), start, colors);
     width = std::max(width, layout.width());
     top += layout.height();
   }

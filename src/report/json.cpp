@@ -80,7 +80,7 @@ Json refusal_json(const RefusalReport& refusal) {
 }
 
 // JSON has no infinity: null if quantization is exact and has no noise.
-Json quantised_json(const QuantisedLayer& layer) {
+Json quantized_json(const QuantisedLayer& layer) {
   return {{"method", layer.method.str()},
           {"node", layer.node.str()},
           {"weight", layer.weight.str()},
@@ -146,10 +146,10 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   json["nodes"] = nullptr;
   json["refusals"] = Json::array();
   for (const RefusalReport& refusal : report.refusals) json["refusals"].push_back(refusal_json(refusal));
-  json["quantised"] = Json::array();
-  for (const QuantisedLayer& layer : report.quantised.layers)
-    json["quantised"].push_back(quantised_json(layer));
-  json["not_quantised"] = report.quantised.left;
+  json["quantized"] = Json::array();
+  for (const QuantisedLayer& layer : report.quantized.layers)
+    json["quantized"].push_back(quantized_json(layer));
+  json["not_quantized"] = report.quantized.left;
   json["cache"] = {{"found", report.cache.found}, {"made", report.cache.made}};
   json["notes"] = report.notes;
   json["unmet"] = report.unmet;

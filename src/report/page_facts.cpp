@@ -71,7 +71,7 @@ class PageReader {
     for (const Value* result : node.results()) facts.types.push_back(type_number(result->type()));
     if (node.def() == nullptr) return facts;
     facts.macs = largest_macs(node, program_.ranges).value_or(0);
-    if (node.def()->is(OpFlag::quantisation)) facts.quantisation = literals(node);
+    if (node.def()->is(OpFlag::quantization)) facts.quantization = literals(node);
     return facts;
   }
 
@@ -111,12 +111,12 @@ class PageReader {
 
 }  // namespace
 
-PageFacts page_facts(const Program& normalised) {
-  return PageReader(normalised).run();
+PageFacts page_facts(const Program& normalized) {
+  return PageReader(normalized).run();
 }
 
-void add_page_facts(Report& report, const Program& normalised) {
-  report.page = std::make_shared<PageFacts>(page_facts(normalised));
+void add_page_facts(Report& report, const Program& normalized) {
+  report.page = std::make_shared<PageFacts>(page_facts(normalized));
 }
 
 PageCounts counts_of(const Report& report) {

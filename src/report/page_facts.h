@@ -31,7 +31,7 @@ struct PageNode {
   std::vector<std::uint32_t> types;  // types of its results: indices in PageFacts::types
   std::uint64_t macs = 0;            // multiply-accumulates at the largest sizes
   std::uint64_t constant_bytes = 0;  // bytes of the constants that it uses
-  std::string quantisation;          // arguments of a quantize or dequantize node
+  std::string quantization;          // arguments of a quantize or dequantize node
 };
 
 struct PageInput {
@@ -103,8 +103,8 @@ struct PageFacts {
   bool is_advice_left_out = false;            // the program is too large to plan again
 };
 
-// `normalised` is the program for which make_report() made the report.
-PageFacts page_facts(const Program& normalised);
+// `normalized` is the program for which make_report() made the report.
+PageFacts page_facts(const Program& normalized);
 PageCounts counts_of(const Report& report);
 // Add data about the planned memory and the output.
 void add_memory(PageFacts& facts, const Report& report, const Program& lowered, const Plan& plan);

@@ -89,14 +89,14 @@ class PageWriter {
   void add_costs(Json& json) {
     if (facts_->nodes.size() != report_.nodes.size()) return;
     for (const char* column : {"inputs", "types", "macs", "constant_bytes"}) json[column] = Json::array();
-    json["quantisation"] = Json::object();
+    json["quantization"] = Json::object();
     for (std::size_t i = 0; i < facts_->nodes.size(); ++i) {
       const PageNode& node = facts_->nodes[i];
       json["inputs"].push_back(values(node.inputs, static_cast<std::int64_t>(i)));
       json["types"].push_back(node.types.size() == 1 ? Json(node.types[0]) : Json(node.types));
       json["macs"].push_back(node.macs);
       json["constant_bytes"].push_back(node.constant_bytes);
-      if (!node.quantisation.empty()) json["quantisation"][std::to_string(i)] = node.quantisation;
+      if (!node.quantization.empty()) json["quantization"][std::to_string(i)] = node.quantization;
     }
   }
 

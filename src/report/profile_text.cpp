@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "depute/profile.h"
-#include "report/colours.h"
+#include "report/colors.h"
 #include "report/html.h"
 #include "report/page_parts.h"
 #include "report/report_json.h"
@@ -59,8 +59,8 @@ std::vector<std::string> notes_of(const Profile& profile) {
 
 class ProfileTextWriter {
  public:
-  ProfileTextWriter(const Profile& profile, std::size_t top, bool colour)
-      : profile_(profile), top_(top), colours_(colour) {}
+  ProfileTextWriter(const Profile& profile, std::size_t top, bool color)
+      : profile_(profile), top_(top), colors_(color) {}
 
   std::string run() {
     out_ = printable(profile_.dump) + "\n";
@@ -99,8 +99,8 @@ class ProfileTextWriter {
   void add_head(std::string_view title, std::string_view unit) {
     const std::string head =
         fmt::format("{:<{}}{:>12}{:>9}", title, name_columns, unit, unit == "ms" ? "" : "%");
-    out_ += fmt::format("\n{}{}{}\n", colours_.bold, head.substr(0, head.find_last_not_of(' ') + 1),
-                        colours_.plain);
+    out_ += fmt::format("\n{}{}{}\n", colors_.bold, head.substr(0, head.find_last_not_of(' ') + 1),
+                        colors_.plain);
   }
 
   // A negative share is not printed.
@@ -132,7 +132,7 @@ class ProfileTextWriter {
 
   const Profile& profile_;
   std::size_t top_;
-  Colours colours_;
+  Colors colors_;
   std::string out_;
 };
 
@@ -252,8 +252,8 @@ class ProfilePage {
 
 }  // namespace
 
-std::string profile_text(const Profile& profile, std::size_t top, bool colour) {
-  return ProfileTextWriter(profile, top, colour).run();
+std::string profile_text(const Profile& profile, std::size_t top, bool color) {
+  return ProfileTextWriter(profile, top, color).run();
 }
 
 std::string profile_json(const Profile& profile) {

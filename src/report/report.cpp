@@ -116,9 +116,9 @@ class ReportedNodes {
 
 }  // namespace
 
-Report make_report(const Program& normalised) {
+Report make_report(const Program& normalized) {
   Report report;
-  for (const auto& method : normalised.methods) {
+  for (const auto& method : normalized.methods) {
     for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         report.nodes.push_back({.method = method->name,
@@ -127,7 +127,7 @@ Report make_report(const Program& normalised) {
                                 .op = node.op(),
                                 .source = node.source != nullptr ? *node.source : SourceLocation(),
                                 .debug_handle = node.debug_handle,
-                                .macs = largest_macs(node, normalised.ranges),
+                                .macs = largest_macs(node, normalized.ranges),
                                 .owner = "portable",
                                 .delegate = {},
                                 .reasons = {}});

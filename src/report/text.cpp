@@ -8,7 +8,7 @@
 #include "depute/report.h"
 #include "plan/plan.h"
 #include "report/boundaries.h"
-#include "report/colours.h"
+#include "report/colors.h"
 #include "report/leftovers.h"
 #include "report/repeats.h"
 #include "support/printable.h"
@@ -65,7 +65,7 @@ std::string apart_text(const Report& report, const ExplainOptions& options) {
 // Left to ExecuTorch's kernels, what costs most first
 //   nodes      MACs     bytes  rule
 //       3    12.3 M    1.2 MB  xnnpack: op     aten.sort.default, 2 x aten.tan.default
-std::string rules_table(const Report& report, const Colours& colours) {
+std::string rules_table(const Report& report, const Colors& colors) {
   const std::vector<RefusedByRule> rules = group_by_rule(report);
   if (rules.empty()) return {};
   std::size_t width = 4;
@@ -77,7 +77,7 @@ std::string rules_table(const Report& report, const Colours& colours) {
                        printable(ops));
   };
   std::string text =
-      fmt::format("{}Left to ExecuTorch's kernels, what costs most first{}\n", colours.bold, colours.plain);
+      fmt::format("{}Left to ExecuTorch's kernels, what costs most first{}\n", colors.bold, colors.plain);
   text += row("nodes", "MACs", "bytes", "rule", "ops");
   for (const RefusedByRule& rule : rules) {
     text += row(rule.cost.nodes, amount_text(rule.cost.macs, ""), amount_text(rule.cost.bytes, "B"),
@@ -87,11 +87,11 @@ std::string rules_table(const Report& report, const Colours& colours) {
 }
 
 // Prints the noisiest layer only, or all layers with `verbose`.
-std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
-  if (quantised.layers.empty()) return {};
+std::string quantized_text(const QuantiseResult& quantized, bool verbose) {
+  if (quantized.layers.empty()) return {};
   std::uint64_t float_bytes = 0;
   std::uint64_t integer_bytes = 0;
-  for (const QuantisedLayer& layer : quantised.layers) {
+  for (const QuantisedLayer& layer : quantized.layers) {
     float_bytes += layer.float_bytes;
     integer_bytes += layer.integer_bytes;
   }
@@ -99,18 +99,18 @@ std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
     return fmt::format("{:.1f} dB in %{} ({})", layer.sqnr, printable(layer.node.str()),
                        printable(layer.module.empty() ? std::string(layer.weight.str()) : layer.module));
   };
-  const QuantisedLayer& worst = *std::ranges::min_element(quantised.layers, {}, &QuantisedLayer::sqnr);
-  std::string text = fmt::format("Quantised {} {}: {} -> {}, signal to noise at least {}\n",
-                                 quantised.layers.size(), quantised.layers.size() == 1 ? "layer" : "layers",
+  const QuantisedLayer& worst = *std::ranges::min_element(quantized.layers, {}, &QuantisedLayer::sqnr);
+  std::string text = fmt::format("Quantized {} {}: {} -> {}, signal to noise at least {}\n",
+                                 quantized.layers.size(), quantized.layers.size() == 1 ? "layer" : "layers",
                                  bytes_text(float_bytes), bytes_text(integer_bytes), layer_text(worst));
   if (verbose) {
-    for (const QuantisedLayer& layer : quantised.layers)
+    for (const QuantisedLayer& layer : quantized.layers)
       text += fmt::format("  {}: {}\n", layer.scheme, layer_text(layer));
   }
-  const std::size_t shown = verbose ? quantised.left.size() : std::min<std::size_t>(quantised.left.size(), 3);
+  const std::size_t shown = verbose ? quantized.left.size() : std::min<std::size_t>(quantized.left.size(), 3);
   for (std::size_t i = 0; i < shown; ++i)
-    text += fmt::format("  not quantised: {}\n", printable(quantised.left[i]));
-  if (const std::size_t more = quantised.left.size() - shown; more > 0)
+    text += fmt::format("  not quantized: {}\n", printable(quantized.left[i]));
+  if (const std::size_t more = quantized.left.size() - shown; more > 0)
     text += fmt::format("  and {} more that are not\n", more);
   return text;
 }
@@ -138,8 +138,8 @@ std::string boundaries_text(const Report& report) {
 
 }  // namespace
 
-std::string summary_text(const Report& report, bool verbose, bool colour) {
-  const Colours colours(colour);
+std::string summary_text(const Report& report, bool verbose, bool color) {
+  const Colors colors(color);
   std::string text;
   if (!report.output.empty()) {
     text += fmt::format("{} -> {} ({})\n", printable(report.input), printable(report.output),
@@ -151,16 +151,16 @@ std::string summary_text(const Report& report, bool verbose, bool colour) {
   text += fmt::format("Total delegated subgraphs: {}\n", report.delegates.size());
   if (const std::string repeats = repeats_text(report); !repeats.empty())
     text += fmt::format("  {}\n", repeats);
-  text += fmt::format("{}Number of delegated nodes: {}{}\n", colours.green, report.delegated_nodes(),
-                      colours.plain);
+  text += fmt::format("{}Number of delegated nodes: {}{}\n", colors.green, report.delegated_nodes(),
+                      colors.plain);
   text += fmt::format("Number of non-delegated nodes: {}\n", report.non_delegated_nodes());
   std::vector<Leftovers> leftovers = group_leftovers(report);
   std::size_t shown = verbose ? leftovers.size() : std::min<std::size_t>(leftovers.size(), 5);
   for (std::size_t i = 0; i < shown; ++i) {
     const Leftovers& group = leftovers[i];
     text += fmt::format(
-        "  {}{} x {}: {}{}{}\n", colours.yellow, group.cost.nodes, printable(group.op),
-        printable(group.reason), colours.plain,
+        "  {}{} x {}: {}{}{}\n", colors.yellow, group.cost.nodes, printable(group.op),
+        printable(group.reason), colors.plain,
         group.first_source.str().empty() ? "" : ", first at " + printable(group.first_source.str()));
   }
   if (std::size_t more = leftovers.size() - shown; more > 0) {
@@ -168,12 +168,12 @@ std::string summary_text(const Report& report, bool verbose, bool colour) {
                         more == 1 ? "kind" : "kinds");
   }
   text += boundaries_text(report);
-  text += quantised_text(report.quantised, verbose);
+  text += quantized_text(report.quantized, verbose);
   if (report.cache.found + report.cache.made > 0)
     text +=
         fmt::format("From the cache: {} of {}\n", report.cache.found, report.cache.found + report.cache.made);
   for (const std::string& note : report.notes)
-    text += fmt::format("{}note:{} {}\n", colours.bold, colours.plain, note);
+    text += fmt::format("{}note:{} {}\n", colors.bold, colors.plain, note);
   double total = 0;
   std::string steps;
   for (const StepTime& time : report.times) {
@@ -198,7 +198,7 @@ std::string fold_text(const Report& report, const Repeats& repeats, Symbol first
 }  // namespace
 
 std::string explain_text(const Report& report, const ExplainOptions& options) {
-  const Colours colours(options.colour);
+  const Colors colors(options.color);
   std::size_t name_width = 8;
   std::size_t op_width = 8;
   for (const NodeReport& node : report.nodes) {
@@ -225,9 +225,9 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
                                  : fmt::format("{} <- {}", node.owner, reasons_text(node));
     std::string source = printable(node.source.str());
-    const char* colour = delegated ? colours.green : node.owner == "portable" ? colours.yellow : colours.red;
+    const char* color = delegated ? colors.green : node.owner == "portable" ? colors.yellow : colors.red;
     text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + printable(node.node.str()), name_width,
-                        printable(node.op.str()), op_width, colour, printable(fate), colours.plain,
+                        printable(node.op.str()), op_width, color, printable(fate), colors.plain,
                         source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
@@ -235,7 +235,7 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
   text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}{}{}\n", report.delegated_nodes(),
                       report.nodes.size(), report.coverage(), delegates,
                       delegates == 1 ? "delegate" : "delegates", repeating.empty() ? "" : ", ", repeating);
-  if (options.node.empty()) text += rules_table(report, colours);
+  if (options.node.empty()) text += rules_table(report, colors);
   return text + apart_text(report, options) + refusals_text(report, options);
 }
 

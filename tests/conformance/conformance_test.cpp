@@ -26,7 +26,7 @@
 #include "checks.h"
 #include "depute/equal.h"
 #include "depute/inspect.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/to_backend.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
@@ -52,31 +52,31 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     return std::move(*made);
   }
 
-  // Normalised for this backend; nothing where that is refused.
-  static std::optional<Program> normalised(const Program& program, const Partitioner& partitioner) {
+  // Normalized for this backend; nothing where that is refused.
+  static std::optional<Program> normalized(const Program& program, const Partitioner& partitioner) {
     NormaliseOptions options;
     options.ops_to_not_decompose.push_back(partitioner.ops_to_not_decompose(program));
-    auto result = normalise(clone(program), options);
+    auto result = normalize(clone(program), options);
     if (!result) return std::nullopt;
     return std::move(*result);
   }
 
-  // All programs, normalised; those of one op and the backend's own also as they are, for ops that
-  // normalisation replaces.
+  // All programs, normalized; those of one op and the backend's own also as they are, for ops that
+  // normalization replaces.
   std::vector<TestProgram> programs() const {
     auto asked = partitioner();
     std::vector<TestProgram> ready;
-    auto add_normalised = [&](const TestProgram& given) {
-      auto program = normalised(given.program, *asked);
+    auto add_normalized = [&](const TestProgram& given) {
+      auto program = normalized(given.program, *asked);
       if (!program) return;
       TestProgram plain{given.name, std::move(*program)};
       Program bound = with_own_ops(subject(), plain);
       ready.push_back({given.name, std::move(bound)});
     };
-    for (const TestProgram& given : model_programs()) add_normalised(given);
+    for (const TestProgram& given : model_programs()) add_normalized(given);
     for (auto& list : {op_programs(), own_programs(GetParam())}) {
       for (const TestProgram& given : list) {
-        add_normalised(given);
+        add_normalized(given);
         ready.push_back({given.name + " as it is", clone(given.program)});
       }
     }

@@ -12,7 +12,7 @@ namespace depute {
 
 struct TestProgram {
   std::string name;
-  Program program;  // as it was read: not normalised
+  Program program;  // as it was read: not normalized
 };
 
 // Each call of tests/unit/ops/op_types.ir as a program of one node: with its tensors as inputs, and with all

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "depute/compiler.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/op.h"
 #include "depute/print.h"
 #include "depute/tagged_partitioner.h"
@@ -210,13 +210,13 @@ Status run_steps(const std::string& input, const PlanOfAction& plan) {
   TRY(Program program, read_pt2(file));
   if (plan.dice % 2 != 0) {
     TRY(program,
-        normalise(std::move(program), {.ops_to_not_decompose = {}, .verify = plan.verify_each_pass}));
+        normalize(std::move(program), {.ops_to_not_decompose = {}, .verify = plan.verify_each_pass}));
   }
   tag_nodes(program, plan.dice);
   TRY(Lowered lowered,
       to_backend(program, TaggedPartitioner({"AnyBackend", {}}), compiler().registry(), {.jobs = plan.jobs}));
   if (auto faults = verify(lowered.program); !faults.empty()) fail("unsound", faults[0].str());
-  TRY(program, normalise_leftovers(std::move(lowered.program)));
+  TRY(program, normalize_leftovers(std::move(lowered.program)));
   TRY(Plan planned, make_plan(program));
   TRY(PteBytes written, write_pte_bytes(program, planned, {.jobs = plan.jobs}));
   check_pte(written.pte);

@@ -5,7 +5,7 @@ integration in transformers ("static_cache.*"). Random weights; nothing is downl
 
 export_llama gives functional programs of `forward(tokens [1, S], {"input_pos": [1]})`, the logits of the last token, and
 ExecuTorch's own operators for caches and attention with ".ops"; transformers gives training IR of
-`forward(input_ids [1, S], cache_position [S])`, the logits of all tokens. ".8da4w" quantises linear layers in groups of 32
+`forward(input_ids [1, S], cache_position [S])`, the logits of all tokens. ".8da4w" quantizes linear layers in groups of 32
 and the embedding to 8 bits, as both do for telephones.
 """
 
@@ -41,19 +41,19 @@ class Exported:
 
 
 def export(name: str, sizes: dict = SMALL, context: int = CONTEXT, seed: int = 0) -> Exported:
-    """NAME is "llama", "llama.ops" or "static_cache.ARCHITECTURE", with ".8da4w" behind it if quantised."""
+    """NAME is "llama", "llama.ops" or "static_cache.ARCHITECTURE", with ".8da4w" behind it if quantized."""
     torch.manual_seed(seed)
     warnings.filterwarnings("ignore")
-    is_quantised = name.endswith(".8da4w")
+    is_quantized = name.endswith(".8da4w")
     name = name.removesuffix(".8da4w")
     if name in ("llama", "llama.ops"):
-        return export_llama(sizes, context, name == "llama.ops", is_quantised)
+        return export_llama(sizes, context, name == "llama.ops", is_quantized)
     if name.startswith("static_cache."):
-        return export_static_cache(name.removeprefix("static_cache."), sizes, context, is_quantised)
+        return export_static_cache(name.removeprefix("static_cache."), sizes, context, is_quantized)
     raise ValueError(f"no such language model: {name}")
 
 
-def export_llama(sizes: dict, context: int, has_ops: bool, is_quantised: bool) -> Exported:
+def export_llama(sizes: dict, context: int, has_ops: bool, is_quantized: bool) -> Exported:
     """As LLMEdgeManager: the model of the examples in ExecuTorch's wheel, and its source transformations."""
     from executorch.examples.models.llama.llama_transformer import construct_transformer
     from executorch.examples.models.llama.model_args import ModelArgs
@@ -66,8 +66,8 @@ def export_llama(sizes: dict, context: int, has_ops: bool, is_quantised: bool) -
             use_kv_cache=True, enable_dynamic_shape=True, use_sdpa_with_kv_cache_op=has_ops,
         )
     ).eval()
-    if is_quantised:
-        quantise(model)
+    if is_quantized:
+        quantize(model)
     if has_ops:
         model = custom_kv_cache.replace_kv_cache_with_custom_kv_cache(model)
         model = sdpa.replace_sdpa_with_custom_op(model)
@@ -78,7 +78,7 @@ def export_llama(sizes: dict, context: int, has_ops: bool, is_quantised: bool) -
     return Exported(program, model, "first")
 
 
-def export_static_cache(architecture: str, sizes: dict, context: int, is_quantised: bool) -> Exported:
+def export_static_cache(architecture: str, sizes: dict, context: int, is_quantized: bool) -> Exported:
     """As optimum-executorch: the model of transformers with a static cache."""
     import transformers
     from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
@@ -93,8 +93,8 @@ def export_static_cache(architecture: str, sizes: dict, context: int, is_quantis
     model = model_class(config).eval()
     model.generation_config.cache_implementation = "static"
     model.generation_config.use_cache = True
-    if is_quantised:
-        quantise(model)
+    if is_quantized:
+        quantize(model)
     module = TorchExportableModuleForDecoderOnlyLM(model, batch_size=1, max_cache_len=context)
     tokens = torch.export.Dim("tokens", max=context - 1)
     with torch.no_grad():
@@ -105,8 +105,8 @@ def export_static_cache(architecture: str, sizes: dict, context: int, is_quantis
     return Exported(program, module.model, "all")
 
 
-def quantise(model: torch.nn.Module):
-    from quantisers import OF_TORCHAO
+def quantize(model: torch.nn.Module):
+    from quantizers import OF_TORCHAO
     from torchao.quantization import quantize_
 
     quantize_(model, OF_TORCHAO["8w"], filter_fn=lambda module, _: isinstance(module, torch.nn.Embedding))

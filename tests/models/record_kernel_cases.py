@@ -488,7 +488,7 @@ def indexing():
     record("aten.masked_scatter.default", rand(2, 3), torch.tensor([True, False, True]), rand(5))
 
 
-def quantised():
+def quantized():
     import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers the ops)
 
     x = torch.tensor([0.0, 0.05, 0.15, 0.25, -0.35, 12.0, -30.0, 1e6])
@@ -507,7 +507,7 @@ def quantised():
 
 
 FAMILIES = (
-    pointwise, memory, views, combining, creation, reductions, linear_algebra, spatial, norms, indexing, quantised
+    pointwise, memory, views, combining, creation, reductions, linear_algebra, spatial, norms, indexing, quantized
 )  # fmt: skip
 
 

@@ -180,7 +180,7 @@ ANSWERS = {
     "describe-empty-id": lambda: say({"protocol": 2, "id": ""}),
     "describe-list": lambda: say("[]"),
     "describe-numbers": lambda: say({"protocol": 2, "id": 7}),
-    "describe-error": lambda: say({"error": {"message": "no licence today"}}),
+    "describe-error": lambda: say({"error": {"message": "no license today"}}),
     "options-numbers": lambda: say({"keep": [1, 2]}),
     "partition-nothing": lambda: say({}),
     "partition-no-such-node": lambda: say({"answers": [{"answer": "take", "nodes": [99]}]}),

@@ -23,7 +23,7 @@ SAMPLES = ROOT / "tests" / "models" / "samples"
 DEPUTE = ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")
 TIMEOUT = 120
 TOLERANCE = 1e-3
-# Rounding a value to the other of two neighbours moves the result by one quantum of its output.
+# Rounding a value to the other of two neighbors moves the result by one quantum of its output.
 QUANTUM = {"qconv": 0.0024}
 
 sys.path.insert(0, str(ROOT / "tests" / "models"))

@@ -5,7 +5,7 @@
         browser.script("return data.totals")
         browser.console, browser.requests, browser.screenshot(path)
 
-`make screenshots` runs this file: it writes the pictures of README, and one of each size and colour scheme to
+`make screenshots` runs this file: it writes the pictures of README, and one of each size and color scheme to
 build/screenshots to look at.
 """
 

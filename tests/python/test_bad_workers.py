@@ -58,7 +58,7 @@ BAD = {
     "describe-empty-id": ["worker.bad-answer"],
     "describe-list": ["worker.bad-answer"],
     "describe-numbers": ["worker.bad-answer"],
-    "describe-error": ["worker.refused", "no licence today"],
+    "describe-error": ["worker.refused", "no license today"],
     "options-numbers": ["worker.bad-answer"],
     "partition-nothing": ["worker.bad-answer", "'tags'"],
     "partition-no-such-node": ["worker.bad-answer", "no node 99"],

@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_written_is_still_read(cache, tmp_path):
     cache.chmod(0o755)
 
 
-def test_specs_and_quantised_weights_are_part_of_the_key(cache, tmp_path):
+def test_specs_and_quantized_weights_are_part_of_the_key(cache, tmp_path):
     model, out = write_model(tmp_path / "m.ir"), tmp_path / "m.pte"
     lowered(model, out, cache)
     assert lowered(model, out, cache, "--quantize", "linear=8w")[:2] == (0, 2)

@@ -139,7 +139,7 @@ def test_backends():
     assert json.loads(depute("backends", "xnnpack", "--json").stdout)
 
 
-def test_no_colour_outside_a_terminal(tmp_path):
+def test_no_color_outside_a_terminal(tmp_path):
     run = depute("lower", sample("cond"), "-o", tmp_path / "out.pte")
     assert "\x1b" not in run.stdout + run.stderr
 

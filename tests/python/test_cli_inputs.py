@@ -90,7 +90,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("command", ["lower", "explain", "show"])
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_foreign_file_is_recognised(kind, command, tmp_path):
+def test_foreign_file_is_recognized(kind, command, tmp_path):
     make, words = FOREIGN[kind]
     model = tmp_path / "model.pt2"
     model.write_bytes(make())

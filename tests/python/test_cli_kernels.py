@@ -176,5 +176,5 @@ def test_explain_takes_several_methods(tmp_path):
 
 
 def test_explain_dumps_a_step():
-    run = depute("explain", sample("mlp"), "--dump-after", "normalise")
-    assert run.code == 0 and run.stdout.startswith("; after normalise\nprogram")
+    run = depute("explain", sample("mlp"), "--dump-after", "normalize")
+    assert run.code == 0 and run.stdout.startswith("; after normalize\nprogram")

@@ -1,4 +1,4 @@
-"""What depends on a terminal: colours, and the line that tells what a long run has done."""
+"""What depends on a terminal: colors, and the line that tells what a long run has done."""
 
 import os
 import subprocess
@@ -38,20 +38,20 @@ def on_terminal(*words, streams=("stdout", "stderr"), **environment) -> str:
 
 
 @pytest.mark.parametrize("command", ["lower", "explain", "doctor", "profile"])
-def test_colours_on_a_terminal_alone(command, tmp_path):
+def test_colors_on_a_terminal_alone(command, tmp_path):
     words = [command, *EXPLAIN[1:], *(["-o", tmp_path / "m.pte"] if command == "lower" else [])]
     if command == "profile":
         words = [command, ROOT / "tests" / "profile" / "vision.etdp"]
     assert ESCAPE not in depute(*words).stdout
-    coloured = on_terminal(*words)
-    assert ESCAPE in coloured
+    colored = on_terminal(*words)
+    assert ESCAPE in colored
     assert ESCAPE not in on_terminal(*words, NO_COLOR="1")
     assert ESCAPE in on_terminal(*words, NO_COLOR="")
     assert ESCAPE in depute(*words, "--color=always").stdout
     assert ESCAPE not in on_terminal(*words, "--color", "never")
 
 
-def test_choices_of_colour():
+def test_choices_of_color():
     run = depute(*EXPLAIN, "--color=nevr")
     assert run.code == 2 and "'nevr' is none of auto, always, never; did you mean never?" in run.stderr
     assert depute(*EXPLAIN, "--color").code == 2

@@ -1,4 +1,4 @@
-"""The types of what nodes give after normalisation, beside those of torch's own run_decompositions().
+"""The types of what nodes give after normalization, beside those of torch's own run_decompositions().
 
 Both make several nodes of one that was exported. Where the two have an operator equally often for one exported node, what
 it gives has the same element types and sizes. DEPUTE_ALL=1 goes through all architectures instead of every tenth.
@@ -18,7 +18,7 @@ from architectures import NAMES, path
 from harness import SUPPORTED, depute, sample
 
 # With all nodes, and what backends are asked about.
-STEPS = ("promote-types", "normalise")
+STEPS = ("promote-types", "normalize")
 
 # Exported operators that Depute makes of others in its own way, and what is different in between. What they give in the
 # end is compared wherever it is used.

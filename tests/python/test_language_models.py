@@ -15,8 +15,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 NAMES = "llama llama.ops llama.ops.8da4w static_cache.llama static_cache.qwen3.8da4w static_cache.gemma3".split()
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
-# XNNPACK rounds rows that are quantised at run time in another way than torchao does.
-QUANTISED_TOLERANCE = 3e-2
+# XNNPACK rounds rows that are quantized at run time in another way than torchao does.
+QUANTIZED_TOLERANCE = 3e-2
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def test_logits_of_a_prompt_and_of_the_tokens_behind_it(name, backend, folder, t
     lower(path, pte, *BACKENDS[backend])
     program = Runtime.get().load_program(pte)
     method = program.load_method("forward")
-    tolerance = QUANTISED_TOLERANCE if name.endswith(".8da4w") else 1e-3
+    tolerance = QUANTIZED_TOLERANCE if name.endswith(".8da4w") else 1e-3
     start = 0
     for count in (7, 1, 1, 20, 1):
         tokens = torch.randint(3, SMALL["vocabulary"], (1, count))

@@ -159,13 +159,13 @@ def test_static_int8_of_a_trained_network(tmp_path):
         assert torch.equal(found.argmax(1), expected.argmax(1))
 
 
-def quantised_weight(channels, inputs):
+def quantized_weight(channels, inputs):
     weight = torch.randint(-127, 128, (channels, inputs), dtype=torch.int8)
     return weight, torch.rand(channels) * 0.02 + 0.001, torch.randint(-5, 6, (channels,))
 
 
 def test_int8_weights_leave_activations_as_they_are(tmp_path):
-    """OpenVINO would quantise the activations of such layers by itself; an error of 1e-2 would tell."""
+    """OpenVINO would quantize the activations of such layers by itself; an error of 1e-2 would tell."""
     from torchao.quantization.pt2e import quantize_pt2e  # noqa: F401  (registers the ops)
 
     torch.manual_seed(5)
@@ -173,7 +173,7 @@ def test_int8_weights_leave_activations_as_they_are(tmp_path):
     class Linear(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            weight, scales, zeros = quantised_weight(96, 128)
+            weight, scales, zeros = quantized_weight(96, 128)
             self.register_buffer("weight", weight)
             self.register_buffer("scales", scales)
             self.register_buffer("zeros", zeros)
@@ -187,7 +187,7 @@ def test_int8_weights_leave_activations_as_they_are(tmp_path):
 
 
 def test_integers_that_cross_the_border(tmp_path):
-    """Quantised values that come in or go out are integers, not floats on their grid."""
+    """Quantized values that come in or go out are integers, not floats on their grid."""
     from torchao.quantization.pt2e import quantize_pt2e  # noqa: F401
 
     ops = torch.ops.quantized_decomposed

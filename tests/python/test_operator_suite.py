@@ -1,6 +1,6 @@
 """ExecuTorch's own operator tests (executorch.backends.test.suite), lowered by Depute instead: whatever their portable flow
 runs must run, and what it leaves out since its kernels cannot (embedding_bag, adaptive max pooling, median, conv3d). In the
-flows that quantise, the runtime must return what the quantised program returns in torch; of these, which take an hour, a
+flows that quantize, the runtime must return what the quantized program returns in torch; of these, which take an hour, a
 sample runs, and `make test-upstream` (UPSTREAM=all) runs all."""
 
 import importlib
@@ -69,7 +69,7 @@ class Runner:
         if not isinstance(wanted, torch.Tensor):  # named tuples cannot be saved
             model, wanted = Plain(model), tuple(wanted)
         if self._flow.quantize:
-            model, wanted = self.quantised(model, inputs)
+            model, wanted = self.quantized(model, inputs)
         program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes, strict=False)
         with tempfile.TemporaryDirectory() as folder:
             torch.export.save(program, Path(folder) / "model.pt2")
@@ -80,7 +80,7 @@ class Runner:
             assert_matches_eager(Path(folder) / "model.pte", [Case("forward", tensors, outputs)], tolerance)
         self.models += 1
 
-    def quantised(self, model, inputs):
+    def quantized(self, model, inputs):
         """The model as PT2E makes it of integers, calibrated by its inputs, and what it returns."""
         stage = self._flow.quantize_stage_factory()
         stage.run(model, inputs)
@@ -97,25 +97,25 @@ def test_lowers_and_equals_eager(function, backend):
     assert runner.models > 0
 
 
-QUANTISED = {
+QUANTIZED = {
     "dynamic": xnnpack.XNNPACK_DYNAMIC_INT8_PER_CHANNEL_TEST_FLOW,
     "per_channel": xnnpack.XNNPACK_STATIC_INT8_PER_CHANNEL_TEST_FLOW,
     "per_tensor": xnnpack.XNNPACK_STATIC_INT8_PER_TENSOR_TEST_FLOW,
 }
 
 
-def quantised():
+def quantized():
     for function in suite():
-        for flow in QUANTISED:
+        for flow in QUANTIZED:
             name = f"{function.id}-{flow}"
             if os.environ.get("UPSTREAM") == "all" or zlib.crc32(name.encode()) % 80 == 0:
                 yield pytest.param(*function.values, flow, id=name)
 
 
-@pytest.mark.parametrize("function, flow", quantised())
-def test_quantised_lowers_and_equals_the_quantised_program(function, flow):
+@pytest.mark.parametrize("function, flow", quantized())
+def test_quantized_lowers_and_equals_the_quantized_program(function, flow):
     torch.manual_seed(0)
-    runner = Runner("xnnpack", QUANTISED[flow])
+    runner = Runner("xnnpack", QUANTIZED[flow])
     types = {"dtype": torch.float32} if "dtype" in inspect.signature(function).parameters else {}
     function(runner, **types)
     assert runner.models > 0

@@ -96,7 +96,7 @@ class FailsElsewhere(depute.BackendDetails):
         tries = len(list(folder.iterdir()))
         (folder / f"{tries}").touch()
         if tries < int(compile_specs[1].value.decode()):
-            raise ValueError(f"the licence server is busy, try {tries}")
+            raise ValueError(f"the license server is busy, try {tries}")
         return depute.PreprocessResult(b"done")
 
 
@@ -141,7 +141,7 @@ def test_a_client_like_rays_will_do(chain, tmp_path):
     assert lowered(chain, executor=ray) == lowered(chain)
     assert ray.functions == [_executor.preprocess]
     specs = [depute.CompileSpec("folder", str(tmp_path).encode()), depute.CompileSpec("failures", b"99")]
-    with pytest.raises(depute.Error, match="it failed on .*the licence server is busy"):
+    with pytest.raises(depute.Error, match="it failed on .*the license server is busy"):
         depute.to_edge_transform_and_lower(chain, partitioner=Tags("FailsElsewhere", *specs), executor=ray)
 
 
@@ -246,12 +246,12 @@ def test_all_of_a_result_travels():
     text = "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.relu.default(%x) #1\n  return %y\n}\n"
     alone = depute.to_edge_transform_and_lower(depute.parse(text), partitioner=TagsRelus())
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
-        travelled = depute.to_edge_transform_and_lower(depute.parse(text), partitioner=TagsRelus(), executor=executor)
-    assert travelled.program == alone.program
+        traveled = depute.to_edge_transform_and_lower(depute.parse(text), partitioner=TagsRelus(), executor=executor)
+    assert traveled.program == alone.program
     told = alone.program.text()
     for word in ("payload", "align 64", "align 32", "align 128", "lora", "typed", "f16[2]", '"told"', "first", "padding 24", "inline"):
         assert word in told, told
-    ours, theirs = alone.to_executorch(), travelled.to_executorch()
+    ours, theirs = alone.to_executorch(), traveled.to_executorch()
     assert (ours.buffer, ours.data_files) == (theirs.buffer, theirs.data_files) and len(ours.data_files) == 2
 
 
@@ -262,7 +262,7 @@ def test_failures_name_partition_and_worker(chain, tmp_path):
             depute.to_edge(chain).to_backend(Tags("FailsElsewhere", *specs), executor=threads, retries=1)
     text = str(error.value)
     assert "[executor] method forward, partition 0, backend FailsElsewhere: it failed on" in text
-    assert text.count(f":{os.getpid()}: ValueError: the licence server is busy") == 2
+    assert text.count(f":{os.getpid()}: ValueError: the license server is busy") == 2
     assert isinstance(error.value.__cause__, ValueError)
 
 

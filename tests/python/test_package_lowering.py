@@ -207,10 +207,10 @@ def test_options_of_partitioners_count():
 
 def test_sizes_and_weights_are_options():
     model, exported = small()
-    quantised = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack", quantize="linear=8da8w")
-    assert quantised.report().to_dict()["quantised"]
+    quantized = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack", quantize="linear=8da8w")
+    assert quantized.report().to_dict()["quantized"]
     x = torch.randn(2, 4)
-    assert_close(run(quantised.to_executorch(), x)[0], model(x), "output", 0.1)
+    assert_close(run(quantized.to_executorch(), x)[0], model(x), "output", 0.1)
     with pytest.raises(depute.Error, match="usage"):
         depute.to_edge_transform_and_lower(exported, quantize="no such rule")
     with pytest.raises(depute.Error):
@@ -549,7 +549,7 @@ def test_kernels_of_one_command_line_are_not_anothers(tmp_path):
     assert done.stdout.strip().endswith("[0, 0]"), done.stdout + done.stderr
 
 
-def test_static_quantisation_of_arrays_and_of_a_file(tmp_path):
+def test_static_quantization_of_arrays_and_of_a_file(tmp_path):
     model, exported = small()
     inputs = torch.randn(8, 2, 4)
     numpy.savez(tmp_path / "x.npz", arg0=inputs.numpy())
@@ -557,7 +557,7 @@ def test_static_quantisation_of_arrays_and_of_a_file(tmp_path):
     arrays = {"arg0": inputs.numpy()}
     for calibrate in (tmp_path / "x.npz", arrays, {"arg0": inputs}, {"forward": arrays}, {"forward": tmp_path / "x.npz"}):
         edge = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack", quantize="static", calibrate=calibrate)
-        assert {layer["scheme"] for layer in edge.report().to_dict()["quantised"]} == {"static"}
+        assert {layer["scheme"] for layer in edge.report().to_dict()["quantized"]} == {"static"}
         programs.append(edge.to_executorch())
     assert len({program.buffer for program in programs}) == 1
     assert_close(run(programs[0], inputs[0])[0], model(inputs[0]), "output", 0.1)

@@ -81,7 +81,7 @@ def test_each_partition_is_counted(at_once, jobs):
     (bar,) = Bar.made
     assert (bar.count, bar.total, bar.unit, bar.closed) == (3, 3, "partition", True)
     assert [each for each in bar.descriptions if each.endswith("Backend")] == ["EchoBackend", "XnnpackBackend"]
-    assert bar.descriptions[:2] == ["load", "normalise"] and "lower" in bar.descriptions
+    assert bar.descriptions[:2] == ["load", "normalize"] and "lower" in bar.descriptions
 
 
 def test_backends_that_see_all_partitions_are_counted_at_the_end(at_once):

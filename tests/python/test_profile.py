@@ -1,6 +1,6 @@
 """depute profile: an ETDump joined with the debug map. The stock wheel's runtime is built without event tracing (it writes no
 dump). tests/profile has a dump that a runtime with it wrote, with the program that it ran; the other dumps here are what
-ExecuTorch's own serialiser writes of events as its runtime makes them. ExecuTorch's Inspector is what the numbers are
+ExecuTorch's own serializer writes of events as its runtime makes them. ExecuTorch's Inspector is what the numbers are
 compared with."""
 
 import json

@@ -89,9 +89,9 @@ def test_report(tmp_path):
     reports = "--report", tmp_path / "r.json", "--report", tmp_path / "r.html"
     run = lower(file, tmp_path / "m.pte", "--backend", "xnnpack", "--quantize", "linear=8da4w", *reports)
     report = json.loads((tmp_path / "r.json").read_text())
-    layers = {layer["module"]: layer for layer in report["quantised"]}
+    layers = {layer["module"]: layer for layer in report["quantized"]}
     assert list(layers) == ["up", "down", "odd"]
-    assert len(report["not_quantised"]) == 1 and "rows of 20 cannot be cut into groups of 32" in report["not_quantised"][0]
+    assert len(report["not_quantized"]) == 1 and "rows of 20 cannot be cut into groups of 32" in report["not_quantized"][0]
     for name, layer in layers.items():
         weight = getattr(model(), name).weight.detach()
         blocks = weight.reshape(-1, 32)
@@ -102,8 +102,8 @@ def test_report(tmp_path):
         assert layer["scheme"] == "8da4w:group=32" and layer["float_bytes"] == 4 * weight.numel()
         assert layer["integer_bytes"] == weight.numel() // 2 + weight.numel() // 32 * 2
     page = page_data(tmp_path / "r.html")
-    assert page["quantised"] == report["quantised"] and page["not_quantised"] == report["not_quantised"]
-    assert "Quantised 3 layers" in run.stdout and "not quantised: %linear_3" in run.stdout
+    assert page["quantized"] == report["quantized"] and page["not_quantized"] == report["not_quantized"]
+    assert "Quantized 3 layers" in run.stdout and "not quantized: %linear_3" in run.stdout
 
 
 @pytest.mark.parametrize("bound, code", [("sqnr>=10", 0), ("sqnr>=60", 3)])
@@ -157,7 +157,7 @@ def test_weights_without_scales_are_told(tmp_path):
         odd.up.weight[3, 4] = torch.nan
         odd.down.weight[0, 0] = torch.inf
     run = lower(save(odd, tmp_path / "m.pt2"), tmp_path / "m.pte", "--quantize", "linear=8w")
-    assert run.stdout.count("its weight has infinities or NaNs") == 2 and "Quantised 2 layers" in run.stdout
+    assert run.stdout.count("its weight has infinities or NaNs") == 2 and "Quantized 2 layers" in run.stdout
 
 
 @pytest.mark.parametrize("is_written_first", [True, False])
@@ -180,7 +180,7 @@ def test_weights_that_change_stay(is_written_first, tmp_path):
     x = torch.randn(1, 32)
     torch.export.save(torch.export.export(eager, (x,)), tmp_path / "m.pt2")
     run = lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "linear=8w")
-    assert "not quantised: %linear: its weight " in run.stdout and "Quantised 1 layer:" in run.stdout
+    assert "not quantized: %linear: its weight " in run.stdout and "Quantized 1 layer:" in run.stdout
     program = Runtime.get().load_program(tmp_path / "m.pte")
     method = program.load_method("forward")
     for call in range(3):
@@ -250,7 +250,7 @@ def test_products_with_constants_are_linear_layers(as_products, rules, tmp_path)
     files = {}
     for name in (*programs, "decomposed"):
         run = lower(tmp_path / f"{name}.pt2", tmp_path / f"{name}.pte", "--backend", "xnnpack", *options)
-        assert f"Quantised {3 if '4w' in rules[0] else 4} layers" in run.stdout
+        assert f"Quantized {3 if '4w' in rules[0] else 4} layers" in run.stdout
         files[name] = tmp_path / f"{name}.pte"
     for name in ("written", "decomposed"):
         # f32 of the bias may be added in another place
@@ -283,8 +283,8 @@ def test_products_that_are_no_layers_stay(tmp_path):
     x = torch.randn(5, 32)
     torch.export.save(torch.export.export(eager, (x,)), tmp_path / "m.pt2")
     run = lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "linear=8w")
-    assert "Quantised 1 layer:" in run.stdout, run.stdout
-    assert run.stdout.count("not quantised: ") == 2  # state and turned
+    assert "Quantized 1 layer:" in run.stdout, run.stdout
+    assert run.stdout.count("not quantized: ") == 2  # state and turned
     method = Runtime.get().load_program(tmp_path / "m.pte").load_method("forward")
     for call in range(3):
         with torch.no_grad():

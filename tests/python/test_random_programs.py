@@ -19,7 +19,7 @@ def test_equal_eager(backend):
     assert sum(map(int, re.findall(r"\bok(?: in delegates)? (\d+)", done.stdout))) >= 30, done.stdout
 
 
-@pytest.mark.parametrize("options", [(), ("--quantised",)], ids=["floats", "quantised"])
+@pytest.mark.parametrize("options", [(), ("--quantized",)], ids=["floats", "quantized"])
 def test_what_delegates_take(options):
     script = "tests/random_programs/random_programs.py"
     command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", "xnnpack", "--delegated", *options]
@@ -33,7 +33,7 @@ class Arithmetic(torch.nn.Module):
         return x + y, x - y, x * y, x / y, x // y, x <= y, torch.add(x, y, alpha=2), torch.sub(y, x, alpha=3)
 
 
-# What the runtime's optimised kernels get wrong: a larger operand of fewer dimensions, and a first one of one element.
+# What the runtime's optimized kernels get wrong: a larger operand of fewer dimensions, and a first one of one element.
 SHAPES = [
     ((1, 3, 1), (3, 4)), ((3, 4), (1, 1, 1, 4)), ((1, 1, 3, 1, 5), (3, 4, 5)), ((1, 2, 2), (1, 1, 2, 1)), ((1,), (4,)), ((), (2, 3)),
 ]  # fmt: skip

@@ -53,12 +53,12 @@ def test_opens_on_all_screens(pages, nodes, dark, size):
         assert browser.console == []
 
 
-def test_quantised_layers_are_listed_worst_first(tmp_path):
+def test_quantized_layers_are_listed_worst_first(tmp_path):
     page = write_page(MODELS / "mlp10.pt2", tmp_path, "--quantize", "linear=8da8w")
-    layers = sorted(page_data(page)["quantised"], key=lambda layer: layer["sqnr_db"])
+    layers = sorted(page_data(page)["quantized"], key=lambda layer: layer["sqnr_db"])
     with Browser(1440, 900) as browser:
         browser.open(page)
-        rows = browser.script("return [...document.querySelectorAll('#quantised-table tr')].slice(1).map((row) => row.innerText)")
+        rows = browser.script("return [...document.querySelectorAll('#quantized-table tr')].slice(1).map((row) => row.innerText)")
         assert len(rows) == len(layers) > 1
         for row, layer in zip(rows, layers, strict=True):
             assert "%" + layer["node"] in row and f"{layer['sqnr_db']:.1f}" in row
@@ -192,17 +192,17 @@ def test_what_is_chosen_is_in_sight_on_phones(pages):
         assert browser.script("return getComputedStyle(document.getElementById('details')).position") == "static"
 
 
-def test_quantised_values_tell_their_scales(tmp_path):
+def test_quantized_values_tell_their_scales(tmp_path):
     """At their nodes, and where they cross a border."""
     page = write_page(sample("qconv"), tmp_path, "--backend", "xnnpack:off=op:mean")
     told = page_data(page)["nodes"]
-    scale = told["quantisation"][str(told["name"].index("quantize_per_tensor_1"))]
+    scale = told["quantization"][str(told["name"].index("quantize_per_tensor_1"))]
     with Browser(1440, 900) as browser:
         browser.open(page)
         for name, has in (("quantize_per_tensor_1", True), ("convolution", False)):
             browser.script(f"select({{kind: 'node', id: nodes.name.indexOf('{name}')}})")
-            assert (scale in details_of(browser)) == has == ("Quantisation" in details_of(browser))
-        borders = browser.script("return data.delegates.flatMap((_, i) => borderOf(i).out.map((value) => value.quantisation))")
+            assert (scale in details_of(browser)) == has == ("Quantization" in details_of(browser))
+        borders = browser.script("return data.delegates.flatMap((_, i) => borderOf(i).out.map((value) => value.quantization))")
         assert any("scale=" in (each or "") for each in borders), borders
 
 
@@ -351,7 +351,7 @@ def test_edges_of_what_is_chosen_stand_out(pages):
             context.stroke = function () { if (curves) strokes.push([this.strokeStyle, curves]); return CanvasRenderingContext2D.prototype.stroke.call(this); };
             paintGraph();
             for (const each of ['beginPath', 'bezierCurveTo', 'stroke']) delete context[each];
-            context.strokeStyle = cssColour('--accent');
+            context.strokeStyle = cssColor('--accent');
             return [Object.fromEntries(strokes), context.strokeStyle];"""
         used, accent = browser.script(strokes)
         assert used.get(accent) == 2, used

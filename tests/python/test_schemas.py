@@ -47,7 +47,7 @@ def test_the_reports_above_have_all_parts(tmp_path):
     unknown.write_text(UNKNOWN)
     reports = [explained(*words) for words in (*EXPLAINED[:4], (unknown,))]
     assert [fault for report in reports for fault in faults("report", report)] == []
-    for part in ("delegates", "apart", "nodes", "refusals", "quantised"):
+    for part in ("delegates", "apart", "nodes", "refusals", "quantized"):
         assert any(report[part] for report in reports), part
     assert any("graph" in node for report in reports for node in report["nodes"])
 

@@ -24,7 +24,7 @@ SENTENCES = [
 KINDS = {
     "portable": ((), 1e-5),
     "xnnpack": (("--backend", "xnnpack"), 1e-5),
-    "quantised": (("--backend", "xnnpack", "--quantize", "linear=8da8w", "--quantize", "embedding=8w"), 0.05),
+    "quantized": (("--backend", "xnnpack", "--quantize", "linear=8da8w", "--quantize", "embedding=8w"), 0.05),
 }
 
 

@@ -85,7 +85,7 @@ def test_data_files(name, backend, tmp_path):
         assert ledger["format"] == "ptd" and ledger["kinds"]["named data"] > 0
 
 
-def test_quantised_and_several_methods(tmp_path):
+def test_quantized_and_several_methods(tmp_path):
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Embedding(20, 64), torch.nn.Linear(64, 64), torch.nn.Linear(64, 8)).eval()
     for name, length in (("a", 3), ("b", 4)):

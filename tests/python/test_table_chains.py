@@ -11,7 +11,7 @@ from harness import depute, lower
 from stock_runtime import run_apart
 
 
-def quantised(name, value, scale, zero):
+def quantized(name, value, scale, zero):
     """%name: `value` as integers and back."""
     return (
         f"  %{name}q: i8[2, 8] = quantized_decomposed.quantize_per_tensor.default({value}, {scale:.4f}, {zero}, -128, 127, .i8)\n"
@@ -25,23 +25,23 @@ def restored(name, value, scale, zero):
 
 def chain(length, first):
     """%v0 to %v<length>, each a function of the one before."""
-    text = quantised("v0", first, 0.05, 0)
+    text = quantized("v0", first, 0.05, 0)
     for i in range(length):
         text += f"  %g{i}: f32[2, 8] = aten.{'gelu' if i % 2 else 'hardswish'}.default(%v{i})\n"
-        text += quantised(f"v{i + 1}", f"%g{i}", 0.05 - 0.002 * i, 5 * i % 7 - 3)
+        text += quantized(f"v{i + 1}", f"%g{i}", 0.05 - 0.002 * i, 5 * i % 7 - 3)
     return text
 
 
 def scaled(first):
     """%v1: a number times `first`."""
-    text = quantised("v0", first, 0.05, 0) + restored("c", "%half", 0.004, 0).replace("[2, 8]", "[]")
-    return text + "  %m: f32[2, 8] = aten.mul.Tensor(%v0, %c)\n" + quantised("v1", "%m", 0.03, 4)
+    text = quantized("v0", first, 0.05, 0) + restored("c", "%half", 0.004, 0).replace("[2, 8]", "[]")
+    return text + "  %m: f32[2, 8] = aten.mul.Tensor(%v0, %c)\n" + quantized("v1", "%m", 0.03, 4)
 
 
 def with_residual(text, last):
     """Integers from the caller, the delegate's argument 0, are added."""
     text = restored("r", "%x", 0.05, 0) + text + f"  %s: f32[2, 8] = aten.add.Tensor(%r, {last})\n"
-    return text + quantised("e", "%s", 0.1, 0)
+    return text + quantized("e", "%s", 0.1, 0)
 
 
 BODIES = {

@@ -1,4 +1,4 @@
-"""Models quantised by torchao: blocks with scales and zero points, equal to eager in the stock runtime."""
+"""Models quantized by torchao: blocks with scales and zero points, equal to eager in the stock runtime."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ RECIPES = {
 }
 
 
-def quantised(recipe, dtype=torch.float32):
+def quantized(recipe, dtype=torch.float32):
     torch.manual_seed(0)
     model = Model().eval().to(dtype)
     config, which = RECIPES[recipe]
@@ -53,12 +53,12 @@ def quantised(recipe, dtype=torch.float32):
 @pytest.mark.parametrize("backend", ["portable", "xnnpack"])
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_equal_eager(recipe, backend, tmp_path):
-    model, indices = quantised(recipe), torch.randint(0, 100, (2, 9))
+    model, indices = quantized(recipe), torch.randint(0, 100, (2, 9))
     shapes = ({1: torch.export.Dim("length", min=2, max=32)},)
     torch.export.save(torch.export.export(model, (indices,), dynamic_shapes=shapes), tmp_path / "model.pt2")
     lower(tmp_path / "model.pt2", tmp_path / "model.pte", *(["--backend", backend] if backend != "portable" else []))
     cases = [Case("forward", [x], [model(x)]) for x in (indices, torch.randint(0, 100, (2, 32)), indices[:, :2].contiguous())]
-    # XNNPACK has scales of blocks in bf16, and rounds rows otherwise (test_quantised.py)
+    # XNNPACK has scales of blocks in bf16, and rounds rows otherwise (test_quantized.py)
     rounds = backend == "xnnpack" and recipe.startswith("8da")
     assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1.5e-2 if rounds else 1e-5)
 
@@ -66,8 +66,8 @@ def test_equal_eager(recipe, backend, tmp_path):
 @pytest.mark.parametrize(
     "recipe, kernel", [("embedding_4", "embedding_4bit.dtype_out"), ("embedding_8", "embedding_byte.dtype_out")]
 )
-def test_tables_stay_quantised(recipe, kernel, tmp_path):
-    torch.export.save(torch.export.export(quantised(recipe), (torch.zeros(2, 9, dtype=torch.long),)), tmp_path / "m.pt2")
+def test_tables_stay_quantized(recipe, kernel, tmp_path):
+    torch.export.save(torch.export.export(quantized(recipe), (torch.zeros(2, 9, dtype=torch.long),)), tmp_path / "m.pt2")
     lower(tmp_path / "m.pt2", tmp_path / "m.pte")
     shown = depute("show", tmp_path / "m.pte").stdout
     assert f"quantized_decomposed::{kernel}" in shown and "dequantize" not in shown
@@ -76,14 +76,14 @@ def test_tables_stay_quantised(recipe, kernel, tmp_path):
     assert (tmp_path / "m.pte").stat().st_size < floats - 4 * 100 * 64 + bytes_of_table + 8000
 
 
-def test_weights_stay_quantised(tmp_path):
-    torch.export.save(torch.export.export(quantised("4w"), (torch.zeros(2, 9, dtype=torch.long),)), tmp_path / "m.pt2")
+def test_weights_stay_quantized(tmp_path):
+    torch.export.save(torch.export.export(quantized("4w"), (torch.zeros(2, 9, dtype=torch.long),)), tmp_path / "m.pt2")
     lower(tmp_path / "m.pt2", tmp_path / "m.pte")
     assert "quantized_decomposed::dequantize_per_channel.out" in depute("show", tmp_path / "m.pte").stdout
 
 
 def test_bf16(tmp_path):
-    model, indices = quantised("4w", torch.bfloat16), torch.randint(0, 100, (2, 9))
+    model, indices = quantized("4w", torch.bfloat16), torch.randint(0, 100, (2, 9))
     torch.export.save(torch.export.export(model, (indices,)), tmp_path / "model.pt2")
     lower(tmp_path / "model.pt2", tmp_path / "model.pte")
     assert_matches_eager(tmp_path / "model.pte", [Case("forward", [indices], [model(indices)])], tolerance=1e-2)

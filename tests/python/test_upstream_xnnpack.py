@@ -1,4 +1,4 @@
-"""ExecuTorch's own tests of its XNNPACK backend (ops, models, quantiser), with Depute in the place of what lowers (upstream_xnnpack).
+"""ExecuTorch's own tests of its XNNPACK backend (ops, models, quantizer), with Depute in the place of what lowers (upstream_xnnpack).
 
 Here a sample of them runs; `make test-upstream` (UPSTREAM=all) runs all. upstream_xnnpack.txt lists those that
 upstream passes and this does not, each with the reason, those that fail upstream, too, and those that may pass or fail.

@@ -97,9 +97,9 @@ def test_programs_come_in_the_form_that_the_worker_reads(served, model, tmp_path
         assert here == lowered(model, f"exec:{program}", tmp_path / "there.pte", "--jobs", 1)
         assert (tmp_path / "partition.compact").exists() != keeps_text
     # People read it as text.
-    normalised = run("lower", model, "--backend", "xnnpack", "-o", tmp_path / "m.pte", "--quiet", "--dump-after", "normalise")
+    normalized = run("lower", model, "--backend", "xnnpack", "-o", tmp_path / "m.pte", "--quiet", "--dump-after", "normalize")
     told = run("show", tmp_path / "partition.compact")
-    calls = [line.split(" #")[0] for line in normalised.splitlines() if " = aten." in line]
+    calls = [line.split(" #")[0] for line in normalized.splitlines() if " = aten." in line]
     assert calls and calls == [line.split(" #")[0] for line in told.splitlines() if " = aten." in line]
     assert "method forward" in run("show", tmp_path / "preprocess.compact")
 

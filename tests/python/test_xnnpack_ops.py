@@ -17,7 +17,7 @@ class Call(nn.Module):
         return self.function(x, *self.layers)
 
 
-def randomise(model: nn.Module) -> nn.Module:
+def randomize(model: nn.Module) -> nn.Module:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.randn_like(parameter))
@@ -37,27 +37,27 @@ def run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=None, tolerance=
 @pytest.mark.parametrize("groups", [1, 2, 6])
 def test_group_norm(tmp_path, shape, groups):
     torch.manual_seed(1)
-    model = randomise(Call(lambda x, norm: norm(x), nn.GroupNorm(groups, 6)))
+    model = randomize(Call(lambda x, norm: norm(x), nn.GroupNorm(groups, 6)))
     run_as_one_delegate(tmp_path, model, [torch.randn(shape) * 3 + 2, torch.randn(shape) / 8])
 
 
 def test_group_norm_between_convolutions(tmp_path):
     torch.manual_seed(2)
     layers = nn.Conv2d(3, 8, 3), nn.GroupNorm(4, 8), nn.Conv2d(8, 4, 3)
-    model = randomise(Call(lambda x, first, norm, second: second(F.silu(norm(first(x)))), *layers))
+    model = randomize(Call(lambda x, first, norm, second: second(F.silu(norm(first(x)))), *layers))
     run_as_one_delegate(tmp_path, model, [torch.randn(1, 3, 12, 10)])
 
 
 def test_group_norm_of_any_batch(tmp_path):
     torch.manual_seed(3)
-    model = randomise(Call(lambda x, norm: norm(x), nn.GroupNorm(2, 6)))
+    model = randomize(Call(lambda x, norm: norm(x), nn.GroupNorm(2, 6)))
     inputs = [torch.randn(n, 6, 4, 4) for n in (3, 1, 8)]
     run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=({0: Dim("n", min=1, max=8)},))
 
 
 def test_instance_norm(tmp_path):
     torch.manual_seed(4)
-    model = randomise(Call(lambda x, norm: norm(x), nn.InstanceNorm2d(5, affine=True)))
+    model = randomize(Call(lambda x, norm: norm(x), nn.InstanceNorm2d(5, affine=True)))
     run_as_one_delegate(tmp_path, model, [torch.randn(2, 5, 6, 7) * 4 - 1])
 
 
@@ -176,7 +176,7 @@ class Upscaler(nn.Module):
 )
 def test_transposed_convolution_without_overlap(tmp_path, options):
     torch.manual_seed(60)
-    model = randomise(Upscaler(6, 8, **options))
+    model = randomize(Upscaler(6, 8, **options))
     model.norm.running_mean.normal_()
     model.norm.running_var.uniform_(0.5, 2)
     inputs = [torch.randn(n, 6, 5, 7) for n in (2, 1, 3)]
@@ -187,12 +187,12 @@ def test_transposed_convolution_of_any_height(tmp_path):
     torch.manual_seed(61)
     inputs = [torch.randn(1, 6, h, 7) for h in (5, 1, 9)]
     shapes = ({2: Dim("h", min=1, max=9)},)
-    run_as_one_delegate(tmp_path, randomise(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
+    run_as_one_delegate(tmp_path, randomize(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
 
 
 def test_transposed_convolution_over_one_dimension(tmp_path):
     torch.manual_seed(62)
-    model = randomise(Call(lambda x, up: up(x).tanh(), nn.ConvTranspose1d(6, 4, 8, stride=8)))
+    model = randomize(Call(lambda x, up: up(x).tanh(), nn.ConvTranspose1d(6, 4, 8, stride=8)))
     run_as_one_delegate(tmp_path, model, [torch.randn(2, 6, 11)])
 
 
@@ -200,14 +200,14 @@ def test_transposed_convolution_of_any_batch_and_height(tmp_path):
     torch.manual_seed(63)
     inputs = [torch.randn(n, 6, h, 7) for n, h in ((2, 5), (1, 1), (3, 9))]
     shapes = ({0: Dim("n", min=1, max=3), 2: Dim("h", min=1, max=9)},)
-    run_as_one_delegate(tmp_path, randomise(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
+    run_as_one_delegate(tmp_path, randomize(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
 
 
 def run_of_any_batch_and_length(tmp_path, model, channels, sizes):
     """One loaded program is called with each batch and length in turn."""
     inputs = [torch.randn(n, channels, length) for n, length in sizes]
     shapes = ({0: Dim("n", min=1, max=4), 2: Dim("length", min=4, max=64)},)
-    run_as_one_delegate(tmp_path, randomise(model), inputs, dynamic_shapes=shapes)
+    run_as_one_delegate(tmp_path, randomize(model), inputs, dynamic_shapes=shapes)
 
 
 SMALL_LARGE_SMALL = ((2, 9), (1, 4), (4, 64), (1, 5), (3, 64), (2, 9))

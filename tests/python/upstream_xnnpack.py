@@ -2,7 +2,7 @@
 
     python -m pytest -p upstream_xnnpack EXECUTORCH/backends/xnnpack/test/ops/test_add.py
 
-Their stages (export, quantise, serialise, run and compare) stay upstream's. upstream_shim puts Depute's functions under
+Their stages (export, quantize, serialize, run and compare) stay upstream's. upstream_shim puts Depute's functions under
 the names that the stages import; here upstream's partitioner becomes that of Depute's backend, and what their runner of
 operator tests asks of the lowered program is answered.
 """

@@ -3,12 +3,12 @@
     .venv/bin/python tests/random_programs/random_programs.py --count 500
     .venv/bin/python tests/random_programs/random_programs.py --seed 1234 --backend xnnpack      one of them, with its source
 
-With --quantised every second float goes through integers of 8 bits, by a scale of its own or that of an operand. One
+With --quantized every second float goes through integers of 8 bits, by a scale of its own or that of an operand. One
 rounding to the other side moves a result by a quantum, and what is computed of it by more, so that values are compared to
 a quarter of the largest one: what it finds are programs that fail.
 
 With --delegated there is only what delegates take, floats and images among them: layers with random windows, weights in
-integers too when --quantised, so that a program is one or a few delegates. `make test-payloads` runs many of these.
+integers too when --quantized, so that a program is one or a few delegates. `make test-payloads` runs many of these.
 
 A model takes two or three tensors and applies 4 to 16 functions to what there is: arithmetic of mixed types, views, writes
 through views, reductions, layers. Every second one has open sizes and runs at another size as well. Outcomes are those of
@@ -38,7 +38,7 @@ from stock_runtime import difference, lower, run_apart  # noqa: E402
 
 # name: (what it takes, source). f: a float tensor, i: an int tensor, b: a bool one, t: any, n: a number type.
 # {d} is one of its dimensions, {w} fresh weights. Sources are for tensors of rank >= 1. Inputs are multiples of 1/64, so
-# that what is 0.3/64 off decides nothing by a rounding error; groups are centred, since the runtime's kernel of group norm
+# that what is 0.3/64 off decides nothing by a rounding error; groups are centered, since the runtime's kernel of group norm
 # takes the variance of large equal numbers for noise.
 UNARY = """relu(x) sigmoid(x) tanh(x) sin(x) cos(x) x.abs() -x (x.abs()+0.5).sqrt() (x.abs()+1).log() (-x.abs()).exp()
 F.gelu(x) F.silu(x) F.softplus(x) F.hardswish(x) F.elu(x) F.leaky_relu(x,0.2) F.hardtanh(x) torch.erf(x) x.clamp(-1,1)
@@ -105,7 +105,7 @@ def through_integers(x, scale, zero_point):
 
 
 def through_rows(x):
-    """Quantised when the program runs."""
+    """Quantized when the program runs."""
     ops = torch.ops.quantized_decomposed
     scale, zero_point = ops.choose_qparams.tensor(x, -128, 127, 1.1920928955078125e-07, torch.int8)
     q = ops.quantize_per_tensor.tensor(x, scale, zero_point, -128, 127, torch.int8)
@@ -124,10 +124,10 @@ def is_float(t):
 class Model(torch.nn.Module):
     """Grows by calls of `grow`, which tries functions on what there is."""
 
-    def __init__(self, seed, is_quantised=False, is_delegated=False):
+    def __init__(self, seed, is_quantized=False, is_delegated=False):
         super().__init__()
         self.random = random.Random(seed)
-        self.is_quantised = is_quantised
+        self.is_quantized = is_quantized
         self.is_delegated = is_delegated
         self.steps = []  # (place of x, place of y, source)
         self.results = []
@@ -147,7 +147,7 @@ class Model(torch.nn.Module):
         return f"C(self.{name},self.{name}_scales,self.{name}_zeros)"
 
     def apply(self, source, x, y):
-        names = {"x": x, "D": through_rows if self.is_quantised else (lambda t: t), "C": from_integers, "y": y, "torch": torch, "F": torch.nn.functional, "self": self, "Q": through_integers}
+        names = {"x": x, "D": through_rows if self.is_quantized else (lambda t: t), "C": from_integers, "y": y, "torch": torch, "F": torch.nn.functional, "self": self, "Q": through_integers}
         names |= {f: getattr(torch, f) for f in ("relu", "sigmoid", "tanh", "sin", "cos")}
         if "=" in source and "; r=" in source:
             exec(source, names)
@@ -197,7 +197,7 @@ class Model(torch.nn.Module):
                 continue
             source = self.sources_for(values[x], values[y])
             source = source.replace("{d}", str(self.random.randrange(-1, values[x].dim())))
-            source = source.replace("{i}", "{i}" if self.is_quantised and self.random.random() < 0.7 else "{w}")
+            source = source.replace("{i}", "{i}" if self.is_quantized and self.random.random() < 0.7 else "{w}")
             while "{w}" in source or "{i}" in source:
                 is_integer = "{i}" in source
                 name = f"self.w{len(list(self.buffers()))}"
@@ -225,7 +225,7 @@ class Model(torch.nn.Module):
             small = isinstance(made, torch.Tensor) and 0 < made.numel() <= 4096 and made.dim() <= 6
             if not small or not is_tame(made):
                 continue
-            if self.is_quantised and made.dtype == torch.float32 and self.random.random() < 0.6:
+            if self.is_quantized and made.dtype == torch.float32 and self.random.random() < 0.6:
                 largest = max(made.abs().max().item(), 1e-3)
                 scale, zero_point = self.random.choice([*self.scales, (largest / 100, self.random.randrange(-20, 21))])
                 self.scales.append((scale, zero_point))
@@ -290,7 +290,7 @@ def image_shapes(pick):
     return [base, *([s if pick.random() < 0.8 else 1 for s in base] for _ in range(pick.randint(1, 2)))]
 
 
-def made(seed, is_quantised=False, is_delegated=False):
+def made(seed, is_quantized=False, is_delegated=False):
     """(model, inputs, other inputs or None, dynamic shapes or None)"""
     pick = random.Random(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -320,7 +320,7 @@ def made(seed, is_quantised=False, is_delegated=False):
         if is_dynamic:
             shapes = [[5, *shape[1:]] for shape in shapes]
     inputs = tuple(tensor(s, d) for s, d in zip(shapes, dtypes))
-    model = Model(seed, is_quantised, is_delegated)
+    model = Model(seed, is_quantized, is_delegated)
     model.inputs = len(inputs)
     model.grow(inputs)
     model.eval()
@@ -347,7 +347,7 @@ def check(work):
     seed, options = work
     try:
         with torch.no_grad():
-            model, inputs, others, shapes = made(seed, options.quantised, options.delegated)
+            model, inputs, others, shapes = made(seed, options.quantized, options.delegated)
             program = torch.export.export(model, inputs, dynamic_shapes=(shapes,) if shapes else None, strict=False)
     except Exception as error:
         return seed, "none", str(error)[:80], ""
@@ -361,7 +361,7 @@ def check(work):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         pt2, pte = Path(folder) / "m.pt2", Path(folder) / "m.pte"
         torch.export.save(program, pt2)
-        tolerance = 0.25 if options.quantised else 5e-4  # norms make much of roundings
+        tolerance = 0.25 if options.quantized else 5e-4  # norms make much of roundings
         calls = [([t.contiguous() for t in x], lambda got, want=want: compare(got, want, tolerance)) for x, want in cases]
         outcome, message = lower(options.depute, pt2, pte, options.backend) or run_apart(pte, calls)
         if outcome == "wrong" and any(is_left_to_roundings(model, x, tolerance) for x, _ in cases):
@@ -386,7 +386,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--backend", default="portable")
-    parser.add_argument("--quantised", action="store_true", help="with integers between")
+    parser.add_argument("--quantized", action="store_true", help="with integers between")
     parser.add_argument("--delegated", action="store_true", help="of what delegates take")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()

@@ -7,7 +7,7 @@ compared with eager PyTorch.
     .venv/bin/python tests/support_table/support_table.py --op convolution   those of ops with this in their name
 
 Types, ranks and limits of arguments are the table's; only how the shapes of an op's tensors follow from each other is told
-here (SHAPES). An op of the table that cannot be called from here is a failure. What quantised programs do comes with it:
+here (SHAPES). An op of the table that cannot be called from here is a failure. What quantized programs do comes with it:
 each f32 combination once more with its tensors through integers of 8 bits, which must agree within a quantum.
 """
 
@@ -160,7 +160,7 @@ def pools(**more):
             yield {"self": T(2, 3, 7, 8), "padding": padding, **row}
 
 
-# Ops that are only taken as parts of what others are; they are run by the quantised combinations.
+# Ops that are only taken as parts of what others are; they are run by the quantized combinations.
 PARTS = ("quantized_decomposed.", "torchao.", "dim_order_ops.")
 POSITIVE = ("log", "sqrt", "rsqrt", "reciprocal", "pow", "div")
 
@@ -233,7 +233,7 @@ def is_tensor(value):
 
 
 def combinations(rows):
-    """(op, element type, arguments, constants, whether it is quantised) of all the table accepts."""
+    """(op, element type, arguments, constants, whether it is quantized) of all the table accepts."""
     for entry in rows:
         op = entry["op"]
         if op.startswith(PARTS):
@@ -261,9 +261,9 @@ def combinations(rows):
 class Call(torch.nn.Module):
     """The op between two negations, so that one that only moves elements is worth a delegate."""
 
-    def __init__(self, op, dtype, call, constants, is_quantised):
+    def __init__(self, op, dtype, call, constants, is_quantized):
         super().__init__()
-        self.op, self.call, self.names, self.is_quantised = schema(op), dict(call), [], is_quantised
+        self.op, self.call, self.names, self.is_quantized = schema(op), dict(call), [], is_quantized
         self.scale = 0.0
         generator = torch.Generator().manual_seed(7)
         is_positive = op.split(".")[1] in POSITIVE
@@ -288,7 +288,7 @@ class Call(torch.nn.Module):
                     self.inputs.append(-tensor(each))
 
     def through(self, x, scale):
-        return through_integers(x, scale, 0) if self.is_quantised and x.dtype == torch.float32 else x
+        return through_integers(x, scale, 0) if self.is_quantized and x.dtype == torch.float32 else x
 
     def forward(self, *inputs):
         call = dict(self.call)
@@ -307,13 +307,13 @@ class Call(torch.nn.Module):
 
 
 def check(work):
-    depute, backend, (op, dtype, call, constants, is_quantised) = work
-    place = f"{op} {dtype}{' quantised' * is_quantised} {call}"
+    depute, backend, (op, dtype, call, constants, is_quantized) = work
+    place = f"{op} {dtype}{' quantized' * is_quantized} {call}"
     try:
         model = Call(op, dtype, call, constants, False).eval()
         with torch.no_grad():
             wanted = model(*model.inputs)
-            if is_quantised:
+            if is_quantized:
                 largest = max(float(out.abs().max()) for out in wanted)
                 model = Call(op, dtype, call, constants, True).eval()
                 model.scale = max(largest, 1e-2) / 127
@@ -335,7 +335,7 @@ def check(work):
         def judge(got):
             # one quantum, and a trifle for its own roundings
             close = 1e-3 if dtype == "f32" else 2e-3  # of half floats, two units in the last place
-            within = [1.01 * model.scale / max(1.0, float(w.abs().max())) if is_quantised else close for w in wanted]
+            within = [1.01 * model.scale / max(1.0, float(w.abs().max())) if is_quantized else close for w in wanted]
             return "; ".join(filter(None, (difference(g, w, t) for g, w, t in zip(got, wanted, within))))
 
         outcome, message = run_apart(pte, [(model.inputs, judge)])

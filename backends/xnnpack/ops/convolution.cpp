@@ -86,7 +86,7 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
   ValueId bias = emit.optional_input(call, "bias");
   if (bias != no_value) bias = emit.constant(to_f32(*emit.constant_of(bias)));
   const ValueId y = emit.add_sized(kind, {x, emit.constant(weight), bias}, std::move(result), window);
-  if (emit.is_in_rows(*call.value("input"))) emit.quantise_rows();
+  if (emit.is_in_rows(*call.value("input"))) emit.quantize_rows();
   emit.result(emit.reshape(y, emit.result_sizes()));
 }
 

@@ -25,7 +25,7 @@ Check check_dim_order_copy(const NodeQuery& node) {
   return std::ranges::is_sorted(dims) ? Check() : refuse_argument(node, "dim_order", "row-major");
 }
 
-constexpr OpRule relabelled(std::string_view op) {
+constexpr OpRule relabeled(std::string_view op) {
   return {.op = op, .op_class = OpClass::Relabel, .translate = copy};
 }
 
@@ -38,10 +38,10 @@ std::span<const OpRule> copy() {
        .op_class = OpClass::Move,
        .mixes_dtypes = true,
        .translate = convert},
-      relabelled("aten.alias.default"),
-      relabelled("aten.clone.default"),
-      relabelled("aten.detach.default"),
-      relabelled("aten.lift_fresh_copy.default"),
+      relabeled("aten.alias.default"),
+      relabeled("aten.clone.default"),
+      relabeled("aten.detach.default"),
+      relabeled("aten.lift_fresh_copy.default"),
       {.op = "dim_order_ops._to_dim_order_copy.default",
        .conditions = "to row-major order; from and to f32 and f16",
        .op_class = OpClass::Move,

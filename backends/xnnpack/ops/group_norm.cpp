@@ -34,13 +34,13 @@ class GroupNorm {
 
   ValueId run() {
     using enum NodeKind;
-    const ValueId centred = emit_.add(Subtract, {x_, to_channels(group_mean(x_))});
-    const ValueId variance = group_mean(emit_.add(Square, {centred}));
+    const ValueId centered = emit_.add(Subtract, {x_, to_channels(group_mean(x_))});
+    const ValueId variance = group_mean(emit_.add(Square, {centered}));
     const ValueId shifted = emit_.add(Add, {variance, emit_.number(call_["eps"].as_double(), variance)});
     ValueId factor = to_channels(emit_.add(ReciprocalSquareRoot, {shifted}));
     if (ValueId weight = emit_.optional_input(call_, "weight"); weight != no_value)
       factor = emit_.add(Multiply, {factor, one_per_channel(weight)});
-    ValueId y = emit_.add(Multiply, {centred, factor});
+    ValueId y = emit_.add(Multiply, {centered, factor});
     if (ValueId bias = emit_.optional_input(call_, "bias"); bias != no_value)
       y = emit_.add(Add, {y, one_per_channel(bias)});
     return y;

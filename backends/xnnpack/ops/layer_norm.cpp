@@ -47,11 +47,11 @@ void layer_norm(Emitter& emit, const OpCall& call) {
   one.back() = 1;
   const ValueId column = emit.constant(filled(emit.dtype(x), {1, n}, 1 / static_cast<double>(n.value())));
   const ValueId mean = emit.add_sized(FullyConnected, {x, column, no_value}, one);
-  const ValueId centred = emit.add(Subtract, {x, mean});
+  const ValueId centered = emit.add(Subtract, {x, mean});
   const ValueId variance =
-      emit.add_sized(FullyConnected, {emit.add(Square, {centred}), column, no_value}, one);
+      emit.add_sized(FullyConnected, {emit.add(Square, {centered}), column, no_value}, one);
   const ValueId shifted = emit.add(Add, {variance, emit.number(call["eps"].as_double(), variance)});
-  ValueId y = emit.add(Multiply, {centred, emit.add(ReciprocalSquareRoot, {shifted})});
+  ValueId y = emit.add(Multiply, {centered, emit.add(ReciprocalSquareRoot, {shifted})});
   const ValueId weight = emit.optional_input(call, "weight");
   const ValueId bias = emit.optional_input(call, "bias");
   if (weight != no_value) y = emit.add(Multiply, {y, weight});

@@ -28,7 +28,7 @@ void linear(Emitter& emit, const OpCall& call) {
   const bool is_fused =
       emit.constant_of(weight) != nullptr && (bias == no_value || emit.constant_of(bias) != nullptr);
   ValueId y = emit.add_sized(NodeKind::FullyConnected, {x, weight, is_fused ? bias : no_value}, result);
-  if (is_in_rows) emit.quantise_rows();
+  if (is_in_rows) emit.quantize_rows();
   if (bias != no_value && !is_fused) y = emit.add(NodeKind::Add, {y, bias});
   emit.result(emit.reshape(y, emit.result_sizes()));
 }

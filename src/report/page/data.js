@@ -63,9 +63,9 @@ function bytesMoved(node) {
   return bytes;
 }
 
-// How a value is quantised: by the node that makes it, or else by one that reads it.
+// How a value is quantized: by the node that makes it, or else by one that reads it.
 function quantisationOf([node], users) {
-  for (const each of [node, ...users]) if (each >= 0 && nodes.quantisation[each]) return nodes.quantisation[each];
+  for (const each of [node, ...users]) if (each >= 0 && nodes.quantization[each]) return nodes.quantization[each];
   return "";
 }
 
@@ -84,7 +84,7 @@ const boxOf = (delegate) => (data.boxes ? data.boxes[delegate] : delegate);
 const callsOfBox = data.delegates.map(() => 0);
 for (let delegate = 0; delegate < data.delegates.length; ++delegate) ++callsOfBox[boxOf(delegate)];
 
-// What goes into a delegate and what comes out, each value once: {value, type, bytes, layout, quantisation, others}.
+// What goes into a delegate and what comes out, each value once: {value, type, bytes, layout, quantization, others}.
 function borderOf(delegate) {
   // Bodies that went along with a node have no border of their own.
   const members = nodesOfDelegate[delegate].filter((node, _, all) => graphOfNode[node] === graphOfNode[all[0]]);
@@ -110,7 +110,7 @@ function borderOf(delegate) {
     const [type, bytes] = typeOf(value, graph);
     const [shape, layout] = layoutOf(type);
     return { name: valueName(value, graph), value, type: shape, layout, bytes, others,
-      quantisation: quantisationOf(value, value[0] >= 0 ? usersOf[value[0]] : others) };
+      quantization: quantisationOf(value, value[0] >= 0 ? usersOf[value[0]] : others) };
   };
   return { into: [...into.values()].map(describe), out: [...out.values()].map(describe) };
 }
@@ -131,6 +131,6 @@ const owners = [];
 for (let node = 0; node < nodeCount; ++node) if (isDelegated(node) && !owners.includes(ownerOf(node))) owners.push(ownerOf(node));
 const backendCount = owners.length;
 for (const owner of ["portable", "no-kernel", "refused"]) if (nodes.owner.some((number) => text(number) === owner)) owners.push(owner);
-const colourOfOwner = (owner) => (owners.indexOf(owner) < backendCount ? "--backend-" + (owners.indexOf(owner) % 4) : "--" + owner);
-const colourOf = (node) => colourOfOwner(ownerOf(node));
-const colourOfDelegate = (delegate) => (nodesOfDelegate[delegate].length ? colourOf(nodesOfDelegate[delegate][0]) : "--backend-0");
+const colorOfOwner = (owner) => (owners.indexOf(owner) < backendCount ? "--backend-" + (owners.indexOf(owner) % 4) : "--" + owner);
+const colorOf = (node) => colorOfOwner(ownerOf(node));
+const colorOfDelegate = (delegate) => (nodesOfDelegate[delegate].length ? colorOf(nodesOfDelegate[delegate][0]) : "--backend-0");

@@ -29,7 +29,7 @@ function row(name, ...content) {
 function ownerPill(node) {
   const owner = ownerOf(node);
   const label = { portable: "ExecuTorch's kernel", "no-kernel": "no kernel executes it", refused: "the kernel does not take it" }[owner] || owner;
-  return make("span", { class: "pill" }, swatch(colourOf(node)), label);
+  return make("span", { class: "pill" }, swatch(colorOf(node)), label);
 }
 
 const nodeLink = (node) => link("%" + nodes.name[node], () => select({ kind: "node", id: node }));
@@ -68,7 +68,7 @@ function nodeDetails(node) {
     const graph = data.graphs[graphOfNode[node]];
     const results = asList(nodes.types[node]).map((_, result) => [node, result]);
     facts.append(row("Gives", someItems(results, (value) => make("li", {}, make("code", {}, typeOf(value, graph)[0]), typeOf(value, graph)[1] ? make("span", { class: "dim" }, " " + bytesText(typeOf(value, graph)[1])) : null))));
-    if (nodes.quantisation[node]) facts.append(row("Quantisation", make("code", {}, nodes.quantisation[node])));
+    if (nodes.quantization[node]) facts.append(row("Quantization", make("code", {}, nodes.quantization[node])));
     if (inputsOf[node].length) facts.append(row("Needs", someItems(inputsOf[node], (value) => valueItem(value, graph, node))));
     const users = [...new Set(usersOf[node])];
     facts.append(row("Used by", users.length ? someItems(users, (user) => make("li", {}, nodeLink(user), " ", make("span", { class: "dim" }, opOf(user)), delegateOf(user) !== delegateOf(node) ? make("span", { class: "tag" }, "crosses a border") : null)) : "the caller"));
@@ -82,7 +82,7 @@ function borderTable(title, values) {
   const table = make("table");
   fillTable(table, [["Value"], ["Type"], ["Bytes", "number"]], values, 12, (value) => make("tr", {},
     make("td", {}, value.value[0] >= 0 ? nodeLink(value.value[0]) : make("code", {}, "%" + value.name)),
-    make("td", {}, make("code", {}, value.type), make("div", { class: "dim" }, [value.layout, value.quantisation].filter(Boolean).join("; "))),
+    make("td", {}, make("code", {}, value.type), make("div", { class: "dim" }, [value.layout, value.quantization].filter(Boolean).join("; "))),
     make("td", { class: "number" }, value.bytes ? bytesText(value.bytes) : "\u2013")));
   return make("div", {}, make("h4", {}, title + ": " + plural(values.length, "value") + ", " + bytesText(borderBytes(values))), make("div", { class: "scroll" }, table));
 }
@@ -93,7 +93,7 @@ function delegateDetails(delegate) {
   const members = nodesOfDelegate[delegate];
   const macs = members.reduce((sum, node) => sum + macsOf(node), 0);
   const apart = data.apart.filter((pair) => pair.delegates.includes(entry.name));
-  const facts = make("dl", {}, row("Backend", make("span", { class: "pill" }, swatch(colourOfDelegate(delegate)), entry.backend_id)), row("Nodes", count(entry.nodes)),
+  const facts = make("dl", {}, row("Backend", make("span", { class: "pill" }, swatch(colorOfDelegate(delegate)), entry.backend_id)), row("Nodes", count(entry.nodes)),
     macs ? row("Cost", macsText(macs) + " MACs") : "", row("Payload", bytesText(entry.blob_bytes) + (entry.data_bytes ? ", and " + bytesText(entry.data_bytes) + " of shared data" : "")));
   if (entry.repeats) facts.append(row("Repeats", delegateLink(data.delegates.findIndex((each) => each.name === entry.repeats)), ", which the runtime loads once for all"));
   if (apart.length) facts.append(row("Apart", someItems(apart, (pair) => make("li", {}, "from ", make("b", {}, pair.delegates.find((name) => name !== entry.name) || entry.name), ": " + pair.text))));

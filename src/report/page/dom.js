@@ -13,8 +13,8 @@ function make(tag, attributes, ...children) {
 }
 
 const link = (label, onclick, attributes) => make("button", { type: "button", class: "link", onclick, ...attributes }, label);
-const swatch = (colour) => make("span", { class: "swatch", style: "background:var(" + colour + ")", "aria-hidden": "true" });
-const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const swatch = (color) => make("span", { class: "swatch", style: "background:var(" + color + ")", "aria-hidden": "true" });
+const cssColor = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const isNarrow = matchMedia("(max-width: 44rem)");
 

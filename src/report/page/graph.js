@@ -20,7 +20,7 @@ function layersOf(items, from) {
   return layers;
 }
 
-// Places items: each layer in the order of the middle of what it needs, centred. Wide layers go on in further rows.
+// Places items: each layer in the order of the middle of what it needs, centered. Wide layers go on in further rows.
 function place(layers, from, sizeOf) {
   const places = new Map();
   const maxInRow = 48;
@@ -280,16 +280,16 @@ function drawGraph() {
 
 function paintGraph() {
   const context = sizedContext(graphCanvas);
-  const colours = { ink: cssColour("--ink"), dim: cssColour("--line-strong"), surface: cssColour("--surface"), accent: cssColour("--accent") };
+  const colors = { ink: cssColor("--ink"), dim: cssColor("--line-strong"), surface: cssColor("--surface"), accent: cssColor("--accent") };
   context.translate(view.x, view.y);
   context.scale(view.scale, view.scale);
-  for (const [delegate, at, isOpen] of layout.boxes) if (isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colours);
-  paintEdges(context, colours);
+  for (const [delegate, at, isOpen] of layout.boxes) if (isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colors);
+  paintEdges(context, colors);
   for (const [delegate, at, isOpen] of layout.boxes) {
-    if (!isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colours);
-    if (inSight(at)) paintTitle(context, delegate, at, isOpen, colours);
+    if (!isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colors);
+    if (inSight(at)) paintTitle(context, delegate, at, isOpen, colors);
   }
-  for (const [node, at] of layout.leaves) if (inSight(at)) paintNode(context, node, at, colours);
+  for (const [node, at] of layout.leaves) if (inSight(at)) paintNode(context, node, at, colors);
   paintLabels(context);
 }
 
@@ -299,8 +299,8 @@ function paintLabels(context) {
   context.font = "10px system-ui, sans-serif";
   context.textBaseline = "middle";
   context.lineWidth = 3;
-  context.strokeStyle = cssColour("--surface");
-  context.fillStyle = cssColour("--dim");
+  context.strokeStyle = cssColor("--surface");
+  context.fillStyle = cssColor("--dim");
   for (const [start, label] of layout.labels) {
     if (!inSight({ ...start, height: start.height + item.gapY })) continue;
     const [x, y] = [start.x + start.width / 2 + 5, start.y + start.height + 8];
@@ -311,12 +311,12 @@ function paintLabels(context) {
 }
 
 // Lines of what is chosen are seen first; then those that cross a border.
-function paintEdges(context, colours) {
+function paintEdges(context, colors) {
   const top = -view.y / view.scale;
   const bottom = top + graphCanvas.clientHeight / view.scale;
-  const kinds = [[colours.dim, 1, 0.9], [colours.ink, 1.8, 0.55], [colours.accent, 2.2, 1]];
+  const kinds = [[colors.dim, 1, 0.9], [colors.ink, 1.8, 0.55], [colors.accent, 2.2, 1]];
   const chosenPlace = chosen && chosen.kind === "node" ? placeOf(chosen.id) : chosen && chosen.kind === "delegate" && nodesOfDelegate[chosen.id].length ? (layout.boxAt.get(boxOf(chosen.id)) || {}).at : null;
-  kinds.forEach(([colour, width, alpha], kind) => {
+  kinds.forEach(([color, width, alpha], kind) => {
     context.beginPath();
     for (const { start, end, isCrossing, route } of layout.edges) {
       const isOfChosen = chosenPlace && (start === chosenPlace || end === chosenPlace);
@@ -324,7 +324,7 @@ function paintEdges(context, colours) {
       traceRoute(context, route);
     }
     context.lineWidth = Math.max(width, (width * 0.6) / view.scale);
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.globalAlpha = alpha;
     context.stroke();
   });
@@ -357,20 +357,20 @@ const fillShort = (context, label, x, y, width) => context.fillText(shortened(co
 // "xnnpack1 x 31": a delegate with those that repeat it.
 const nameOfBox = (delegate) => data.delegates[delegate].name + (callsOfBox[delegate] > 1 ? " \u00d7 " + count(callsOfBox[delegate]) : "");
 
-function paintBox(context, delegate, at, isOpen, colours) {
-  const colour = cssColour(colourOfDelegate(delegate));
+function paintBox(context, delegate, at, isOpen, colors) {
+  const color = cssColor(colorOfDelegate(delegate));
   context.beginPath();
   context.roundRect(at.x, at.y, at.width, at.height, 7);
   context.globalAlpha = isOpen ? 0.1 : 1;
-  context.fillStyle = colour;
+  context.fillStyle = color;
   context.fill();
   context.globalAlpha = 1;
   context.lineWidth = isChosen("delegate", delegate) ? 4 : 1.5;
-  context.strokeStyle = isChosen("delegate", delegate) ? colours.accent : colour;
+  context.strokeStyle = isChosen("delegate", delegate) ? colors.accent : color;
   context.stroke();
 }
 
-function paintTitle(context, delegate, at, isOpen, colours) {
+function paintTitle(context, delegate, at, isOpen, colors) {
   if (view.scale < 0.3) return;
   const number = plural(data.delegates[delegate].nodes, "node");
   context.textBaseline = "middle";
@@ -378,29 +378,29 @@ function paintTitle(context, delegate, at, isOpen, colours) {
   if (isOpen) { // lines into the box go behind it
     const label = shortened(context, nameOfBox(delegate) + ", " + number, at.width - 20);
     context.lineWidth = 4;
-    context.strokeStyle = colours.surface;
+    context.strokeStyle = colors.surface;
     context.strokeText(label, at.x + 12, at.y + 15);
-    context.fillStyle = colours.ink;
+    context.fillStyle = colors.ink;
     context.fillText(label, at.x + 12, at.y + 15);
     return;
   }
-  context.fillStyle = cssColour("--on-colour");
+  context.fillStyle = cssColor("--on-color");
   fillShort(context, nameOfBox(delegate), at.x + 12, at.y + 16, at.width - 20);
   context.font = "12px system-ui, sans-serif";
   fillShort(context, number, at.x + 12, at.y + 32, at.width - 20);
 }
 
-function paintNode(context, node, at, colours) {
-  const colour = cssColour(colourOf(node));
-  context.fillStyle = colours.surface;
+function paintNode(context, node, at, colors) {
+  const color = cssColor(colorOf(node));
+  context.fillStyle = colors.surface;
   context.fillRect(at.x, at.y, at.width, at.height);
-  context.fillStyle = colour;
+  context.fillStyle = color;
   if (view.scale < 0.3) { context.fillRect(at.x, at.y, at.width, at.height); return; }
   context.fillRect(at.x, at.y, 5, at.height);
   context.lineWidth = isChosen("node", node) ? 3 : 1;
-  context.strokeStyle = isChosen("node", node) ? colours.accent : colour;
+  context.strokeStyle = isChosen("node", node) ? colors.accent : color;
   context.strokeRect(at.x + 0.5, at.y + 0.5, at.width - 1, at.height - 1);
-  context.fillStyle = colours.ink;
+  context.fillStyle = colors.ink;
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
   fillShort(context, nodes.name[node], at.x + 12, at.y + at.height / 2 + 1, at.width - 16);
@@ -456,18 +456,18 @@ function chooseGraph(number) {
   startView();
 }
 
-// To what a node needs, what needs it, or its neighbour in the layer.
+// To what a node needs, what needs it, or its neighbor in the layer.
 function graphKey(event) {
   const zoom = { "+": 1.25, "=": 1.25, "-": 0.8 }[event.key];
   if (zoom) zoomMiddle(zoom);
   else if (event.key === "0") fitGraph();
   else if (event.key === "Enter" && chosen && chosen.kind === "delegate") toggleDelegate(chosen.id);
-  else if (event.key.startsWith("Arrow")) select(neighbour(event.key));
+  else if (event.key.startsWith("Arrow")) select(neighbor(event.key));
   else return;
   event.preventDefault();
 }
 
-function neighbour(key) {
+function neighbor(key) {
   const asSelection = (each) => (each >= 0 ? { kind: "node", id: each } : { kind: "delegate", id: -1 - each });
   const all = [...layout.places.keys()];
   if (!chosen || chosen.kind === "module") return asSelection(all[0]);

@@ -1,7 +1,7 @@
 // What is seen first is made first; the rest when there is time for it, or when it comes into sight.
 const painters = [];
 
-// Calls paint when the element is seen for the first time, and again when sizes or colours change.
+// Calls paint when the element is seen for the first time, and again when sizes or colors change.
 function whenSeen(element, paint) {
   let isSeen = false;
   painters.push(() => { if (isSeen) paint(); });
@@ -21,7 +21,7 @@ function repaint() {
 function showLegend() {
   const labels = { portable: "ExecuTorch's own kernels", "no-kernel": "no kernel executes it", refused: "the kernel does not take it" };
   const byOwner = nodesByOwner();
-  byId("legend").replaceChildren(...owners.map((owner) => make("li", {}, swatch(colourOfOwner(owner)), (labels[owner] || "taken by " + owner) + " ", make("b", {}, count(byOwner.get(owner))))),
+  byId("legend").replaceChildren(...owners.map((owner) => make("li", {}, swatch(colorOfOwner(owner)), (labels[owner] || "taken by " + owner) + " ", make("b", {}, count(byOwner.get(owner))))),
     make("li", {}, make("span", { class: "edge", "aria-hidden": "true" }), "a value that crosses a border"));
 }
 

@@ -29,9 +29,9 @@ function paintMemory(canvas, method) {
   const height = canvas.clientHeight - plotMargin.top - plotMargin.bottom;
   const total = method.sizes.reduce((sum, size) => sum + size, 0);
   const starts = arenaStarts(method);
-  const ink = cssColour("--dim");
+  const ink = cssColor("--dim");
   context.font = "12px system-ui, sans-serif";
-  context.strokeStyle = cssColour("--line");
+  context.strokeStyle = cssColor("--line");
   context.fillStyle = ink;
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -46,11 +46,11 @@ function paintMemory(canvas, method) {
   for (const block of method.blocks) {
     const [x, y, w, h] = blockBox(method, block, starts, width, height);
     const what = executed(method, block[0]);
-    context.fillStyle = cssColour(what === null ? "--portable" : what.kind === "delegate" ? colourOfDelegate(what.id) : colourOf(what.id));
+    context.fillStyle = cssColor(what === null ? "--portable" : what.kind === "delegate" ? colorOfDelegate(what.id) : colorOf(what.id));
     context.globalAlpha = 0.55;
     context.fillRect(x, y, w, h);
     context.globalAlpha = 1;
-    if (w > 3 && h > 3) { context.strokeStyle = cssColour("--surface"); context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
+    if (w > 3 && h > 3) { context.strokeStyle = cssColor("--surface"); context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
   }
   context.fillStyle = ink;
   context.textBaseline = "alphabetic";
@@ -96,6 +96,6 @@ function memoryPlot(method) {
 function showMemory() {
   const methods = data.memory.filter((method) => method.blocks.length);
   byId("memory").hidden = !methods.length;
-  byId("memory-lead").textContent = "Each box is a tensor: from left to right the instructions that it lives for, upwards where it lies. Its colour is the owner of the node that first uses it. What lies inside of delegates is theirs, and not in here.";
+  byId("memory-lead").textContent = "Each box is a tensor: from left to right the instructions that it lives for, upwards where it lies. Its color is the owner of the node that first uses it. What lies inside of delegates is theirs, and not in here.";
   byId("memory-plots").replaceChildren(...methods.slice(0, 12).map(memoryPlot));
 }

@@ -4,10 +4,10 @@ function figure(label, value, detail, extra) {
     detail ? make("p", { class: "detail" }, detail) : null, extra || null);
 }
 
-// Parts of a whole side by side: [share, colour, label].
+// Parts of a whole side by side: [share, color, label].
 function stackedBar(parts, label) {
   const bar = make("div", { class: "bar", role: "img", "aria-label": label });
-  for (const [share, colour, title] of parts) if (share > 0) bar.append(make("span", { style: "flex-grow:" + share + ";background:var(" + colour + ")", title }));
+  for (const [share, color, title] of parts) if (share > 0) bar.append(make("span", { style: "flex-grow:" + share + ";background:var(" + color + ")", title }));
   return bar;
 }
 
@@ -28,7 +28,7 @@ function timeFigure() {
 function showFigures() {
   const { totals } = data;
   const byOwner = nodesByOwner();
-  const parts = owners.map((owner) => [byOwner.get(owner), colourOfOwner(owner), owner + ": " + plural(byOwner.get(owner), "node")]);
+  const parts = owners.map((owner) => [byOwner.get(owner), colorOfOwner(owner), owner + ": " + plural(byOwner.get(owner), "node")]);
   let macs = 0;
   let taken = 0;
   for (let node = 0; node < nodeCount; ++node) {
@@ -105,13 +105,13 @@ function showLists() {
     byId("refusal-list").replaceChildren(make("ul", {}, ...data.refusals.slice(0, 100).map((refusal) =>
       make("li", {}, refusal.message, refusal.source ? make("code", {}, " " + refusal.source) : "", refusal.help ? make("p", { class: "note" }, refusal.help) : null))));
   }
-  if (data.quantised.length) {
-    byId("quantised").hidden = false;
-    fillTable(byId("quantised-table"), [["Layer"], ["Module"], ["Scheme"], ["Before", "number"], ["After", "number"], ["Signal to noise, dB", "number"]],
-      [...data.quantised].sort((a, b) => (a.sqnr_db ?? Infinity) - (b.sqnr_db ?? Infinity)), 20, (layer) => make("tr", {}, make("td", {}, make("code", {}, "%" + layer.node)), make("td", {}, layer.module), make("td", {}, layer.scheme),
+  if (data.quantized.length) {
+    byId("quantized").hidden = false;
+    fillTable(byId("quantized-table"), [["Layer"], ["Module"], ["Scheme"], ["Before", "number"], ["After", "number"], ["Signal to noise, dB", "number"]],
+      [...data.quantized].sort((a, b) => (a.sqnr_db ?? Infinity) - (b.sqnr_db ?? Infinity)), 20, (layer) => make("tr", {}, make("td", {}, make("code", {}, "%" + layer.node)), make("td", {}, layer.module), make("td", {}, layer.scheme),
         make("td", { class: "number" }, bytesText(layer.float_bytes)), make("td", { class: "number" }, bytesText(layer.integer_bytes)), make("td", { class: "number" }, layer.sqnr_db === null ? "exact" : layer.sqnr_db.toFixed(1))));
   }
-  const notes = [...data.notes, ...data.not_quantised.map((left) => "not quantised: " + left)];
+  const notes = [...data.notes, ...data.not_quantized.map((left) => "not quantized: " + left)];
   byId("notes").hidden = notes.length === 0;
   byId("note-list").replaceChildren(...notes.map((note) => make("li", {}, note)));
 }

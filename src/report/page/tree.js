@@ -36,7 +36,7 @@ function buildModules() {
 
 function ownerBar(module) {
   const bar = make("span", { class: "owners", title: owners.map((owner, i) => owner + ": " + count(module.counts[i])).join(", ") });
-  module.counts.forEach((number, i) => { if (number) bar.append(make("span", { style: "flex-grow:" + number + ";background:var(" + colourOfOwner(owners[i]) + ")" })); });
+  module.counts.forEach((number, i) => { if (number) bar.append(make("span", { style: "flex-grow:" + number + ";background:var(" + colorOfOwner(owners[i]) + ")" })); });
   return bar;
 }
 
@@ -59,7 +59,7 @@ function depthOf(module) {
 
 function nodeRow(node, depth) {
   const row = make("div", { role: "treeitem", class: "row node", tabindex: "-1", "aria-level": depth },
-    make("span", { class: "twist" }), swatch(colourOf(node)), make("span", { class: "label" }, nodes.name[node]), make("span", { class: "dim op" }, opOf(node)));
+    make("span", { class: "twist" }), swatch(colorOf(node)), make("span", { class: "label" }, nodes.name[node]), make("span", { class: "dim op" }, opOf(node)));
   row.style.setProperty("--depth", depth - 1);
   row.addEventListener("click", () => { focusRow(row); select({ kind: "node", id: node }); });
   row.node = node;

@@ -41,26 +41,26 @@ function squarify(sizes, [x, y, width, height]) {
 }
 
 function bytesGroups() {
-  return kindsOfBytes.map(([name, colour, kinds]) => {
+  return kindsOfBytes.map(([name, color, kinds]) => {
     const entries = data.ledger.entries.filter((entry) => kinds.includes(text(entry[1])));
-    return { name, colour, entries, bytes: entries.reduce((sum, entry) => sum + entry[0], 0) };
+    return { name, color, entries, bytes: entries.reduce((sum, entry) => sum + entry[0], 0) };
   }).filter((group) => group.bytes > 0).sort((a, b) => b.bytes - a.bytes);
 }
 
 const percentBox = (box, [width, height]) => "left:" + (100 * box[0]) / width + "%;top:" + (100 * box[1]) / height + "%;width:" + (100 * box[2]) / width + "%;height:" + (100 * box[3]) / height + "%";
 
-// A name that is wider than so many pixels by its end, in which it differs from its neighbours.
+// A name that is wider than so many pixels by its end, in which it differs from its neighbors.
 const letterWidth = 7.6;
 function endOf(name, width) {
   const letters = Math.max(4, Math.floor(width / letterWidth));
   return name.length <= letters ? name : "\u2026" + name.slice(1 - letters);
 }
 
-function entryBox(entry, box, size, colour) {
+function entryBox(entry, box, size, color) {
   const [bytes, kind, owner, name] = entry;
   const label = name || text(kind);
   const lines = [label, text(kind) + (text(owner) ? ", " + text(owner) : ""), bytesText(bytes)];
-  const element = make("div", { class: "entry", style: percentBox(box, size) + ";background:var(" + colour + ")" });
+  const element = make("div", { class: "entry", style: percentBox(box, size) + ";background:var(" + color + ")" });
   if (box[2] > 70 && box[3] > 18) element.append(make("span", {}, endOf(label, box[2] - 14)));
   if (box[2] > 70 && box[3] > 36) element.append(make("span", {}, bytesText(bytes)));
   tipOver(element, () => lines);
@@ -77,9 +77,9 @@ function showTreemap() {
   squarify(groups.map((group) => group.bytes), [0, 0, ...size]).forEach((box, i) => {
     const group = groups[i];
     const inner = squarify(group.entries.map((entry) => entry[0]), box);
-    group.entries.forEach((entry, number) => { if (inner[number][2] * inner[number][3] > 0.5) area.append(entryBox(entry, inner[number], size, group.colour)); });
+    group.entries.forEach((entry, number) => { if (inner[number][2] * inner[number][3] > 0.5) area.append(entryBox(entry, inner[number], size, group.color)); });
   });
-  const keys = make("ul", { class: "keys" }, ...groups.map((group) => make("li", {}, swatch(group.colour), group.name + " ", make("b", {}, bytesText(group.bytes)), make("span", { class: "dim" }, " " + percent((100 * group.bytes) / data.output_bytes)))));
+  const keys = make("ul", { class: "keys" }, ...groups.map((group) => make("li", {}, swatch(group.color), group.name + " ", make("b", {}, bytesText(group.bytes)), make("span", { class: "dim" }, " " + percent((100 * group.bytes) / data.output_bytes)))));
   map.replaceChildren(area);
   map.after(keys);
   byId("bytes-lead").textContent = data.output + " has " + bytesText(data.output_bytes) + "." + (data.ledger.rest ? " " + bytesText(data.ledger.rest) + " are in entries too small to be drawn." : "");

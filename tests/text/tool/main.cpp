@@ -20,13 +20,13 @@
 #include "backends/xnnpack/print_graph.h"
 #include "backends/xnnpack/xnnpack_backend.h"
 #include "depute/equal.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/op.h"
 #include "depute/parse.h"
 #include "depute/print.h"
 #include "ir/compact.h"
 #include "ir/verify.h"
-#include "normalise/passes.h"
+#include "normalize/passes.h"
 #include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
@@ -129,7 +129,7 @@ std::vector<std::string> split(std::string_view list) {
   return words;
 }
 
-// Of normalisation, or of what comes after backends.
+// Of normalization, or of what comes after backends.
 const Pass* find_pass(std::string_view name) {
   for (std::span<const Pass> known : {all_passes(), leftover_passes()}) {
     auto pass = std::ranges::find(known, name, &Pass::name);
@@ -140,24 +140,24 @@ const Pass* find_pass(std::string_view name) {
 
 // Runs the passes that --passes names, or all, and checks the program after each. --keep names ops to leave
 // whole.
-Outcome run_normalise(const Program& program, const Options& options) {
-  NormaliseOptions normalise_options{.verify = true};
+Outcome run_normalize(const Program& program, const Options& options) {
+  NormaliseOptions normalize_options{.verify = true};
   OpsToNotDecompose kept;
   if (options.has("keep")) {
     for (const std::string& op : split(options.named.at("keep"))) kept.ops.emplace_back(op);
   }
-  normalise_options.ops_to_not_decompose.push_back(std::move(kept));
+  normalize_options.ops_to_not_decompose.push_back(std::move(kept));
   std::vector<Pass> passes(all_passes().begin(), all_passes().end());
   if (options.has("passes")) {
     passes.clear();
     for (const std::string& name : split(options.named.at("passes"))) {
       const Pass* pass = find_pass(name);
-      if (pass == nullptr) return {{}, {failure("normalise", name, "there is no such pass").error()}};
+      if (pass == nullptr) return {{}, {failure("normalize", name, "there is no such pass").error()}};
       passes.push_back(*pass);
     }
   }
   Program result = clone(program);
-  if (auto status = run_passes(result, passes, normalise_options); !status) return {{}, {status.error()}};
+  if (auto status = run_passes(result, passes, normalize_options); !status) return {{}, {status.error()}};
   return {print_with(result, options), {}};
 }
 
@@ -231,7 +231,7 @@ struct Verb {
 };
 
 constexpr std::array verbs = {
-    Verb{"hash", run_hash},       Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
+    Verb{"hash", run_hash},       Verb{"kernels", run_kernels}, Verb{"normalize", run_normalize},
     Verb{"ops", run_ops},         Verb{"parse", run_parse},     Verb{"partition", run_partition},
     Verb{"payload", run_payload}, Verb{"plan", run_plan},       Verb{"size", run_size},
     Verb{"verify", run_verify},   Verb{"xnnpack", run_xnnpack},

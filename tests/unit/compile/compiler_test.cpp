@@ -16,7 +16,7 @@
 #include "depute/equal.h"
 #include "depute/function_backend.h"
 #include "depute/inspect.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/op.h"
 #include "depute/parse.h"
 #include "depute/to_backend.h"
@@ -244,7 +244,7 @@ TEST(Compiler, TransformsComeBeforeBackends) {
   Compiled lowered = must(
       compiler.lower(must(compiler.load(bytes(squares))), {.backends = {request}, .transforms = {renamed}}));
   EXPECT_EQ(lowered.program.delegates.size(),
-            1u);  // silu is normalised again, before the partitioner is asked
+            1u);  // silu is normalized again, before the partitioner is asked
   auto refused = compiler.lower(must(compiler.load(bytes(squares))), {.transforms = {renamed, fails}});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message, "not today");
@@ -305,7 +305,7 @@ TEST(Compiler, ItsStepsCompose) {
   const Registry& registry = compiler.registry();
   Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
 
-  Program program = must(normalise(must(compiler.load(bytes(squares)))));
+  Program program = must(normalize(must(compiler.load(bytes(squares)))));
   const Symbol op("chip_a.square.default");
   EXPECT_EQ(must(bind_backend_ops(program, registry.ops(), std::span(&op, 1))), 1u);
   Report report = make_report(program);
@@ -320,13 +320,13 @@ TEST(Compiler, ItsStepsCompose) {
 }
 
 // The same with the step between them that binds the ops and asks the backend, in any table of ops.
-TEST(Compiler, HandsOverWhatWasNormalised) {
+TEST(Compiler, HandsOverWhatWasNormalized) {
   Compiler compiler{Registry()};
   ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
   const LowerOptions options{.backends = {{"chip_a"}}};
   Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), options));
 
-  Program program = must(normalise(must(Compiler().load(bytes(squares)))));
+  Program program = must(normalize(must(Compiler().load(bytes(squares)))));
   Report report = make_report(program);
   Compiled given = must(compiler.hand_over({std::move(program), std::move(report)}, options));
   program = must(lower_leftovers(std::move(given.program)));
@@ -334,10 +334,10 @@ TEST(Compiler, HandsOverWhatWasNormalised) {
 }
 
 TEST(Compiler, HandsOverNothingOfMethodsThatAreNotThere) {
-  Program program = must(normalise(must(Compiler().load(bytes(squares)))));
-  Compiled normalised{std::move(program), {}};
+  Program program = must(normalize(must(Compiler().load(bytes(squares)))));
+  Compiled normalized{std::move(program), {}};
   const auto given =
-      Compiler().hand_over(std::move(normalised), {.backends = {{.name = "demo", .method = "no"}}});
+      Compiler().hand_over(std::move(normalized), {.backends = {{.name = "demo", .method = "no"}}});
   ASSERT_FALSE(given.has_value());
   EXPECT_THAT(given.error().str(), HasSubstr("there is no method 'no'"));
   Program unsound;

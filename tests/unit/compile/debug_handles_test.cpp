@@ -10,7 +10,7 @@ namespace depute {
 namespace {
 
 // Nodes that torch itself put in; the file has no line of the user's for them: the size of an input, the
-// quantisation of inputs and outputs.
+// quantization of inputs and outputs.
 const std::set<std::string_view> without_source = {"sym_size_int_4", "quantize_per_tensor",
                                                    "dequantize_per_tensor_5"};
 

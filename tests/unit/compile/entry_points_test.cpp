@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "depute/compiler.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/parse.h"
 #include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
@@ -43,8 +43,8 @@ std::vector<std::string> answers(Make&& make) {
   MethodPartitioners by_method = {{"forward", &partitioner}};
   std::vector<std::string> texts;
   auto note = [&](const auto& result) { texts.push_back(result ? "done" : result.error().str()); };
-  note(normalise(make()));
-  note(normalise_leftovers(make()));
+  note(normalize(make()));
+  note(normalize_leftovers(make()));
   note(to_backend(make(), partitioner, registry));
   note(to_backend(make(), by_method, registry));
   const Program constant = make();
@@ -183,7 +183,7 @@ TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
   }
 }
 
-// Calls that fit their schema and still cannot be run, of a program that nobody has verified or normalised.
+// Calls that fit their schema and still cannot be run, of a program that nobody has verified or normalized.
 TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
   Registry registry = make_registry();
   auto partitioner = registry.find("xnnpack")->make_partitioner({});

@@ -8,10 +8,10 @@
 
 #include "depute/byte_ledger.h"
 #include "depute/compiler.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/parse.h"
 #include "depute/propose_partitions.h"
-#include "depute/quantise.h"
+#include "depute/quantize.h"
 #include "depute/to_backend.h"
 #include "depute/verify_input.h"
 #include "read/pte.h"
@@ -171,15 +171,15 @@ Status preprocessed(const Faults& faults) {
   });
 }
 
-Status normalised(const NormaliseOptions& options) {
-  DEPUTE_TRY(Program done, normalise(program(), options));
+Status normalized(const NormaliseOptions& options) {
+  DEPUTE_TRY(Program done, normalize(program(), options));
   return {};
 }
 
 Status calibrated(const Throw& fault) {
   LowerOptions options{.progress = [&](auto...) { run(fault); }};
-  DEPUTE_TRY(QuantiseRule rule, parse_quantise_rule("static"));
-  options.quantise.push_back(std::move(rule));
+  DEPUTE_TRY(QuantiseRule rule, parse_quantize_rule("static"));
+  options.quantize.push_back(std::move(rule));
   options.calibrations.push_back(
       {.arrays = {{"x", make_data<float>(ScalarType::F32, {1, 2}, {1.0F, 2.0F})}}});
   DEPUTE_TRY(Program layer, parse_program(R"(program
@@ -278,11 +278,11 @@ std::vector<Case> cases() {
        [](const Throw& fault) { return lowered({}, {}, with_lazy_weight(fault)); }},
       {"filter of ops_to_not_decompose",
        [](const Throw& fault) {
-         return normalised(
+         return normalized(
              {.ops_to_not_decompose = {{.ops = {Symbol("aten.silu.default")},
                                         .filter = [&](const Node&) { return run(fault), true; }}}});
        }},
-      {"observe", [](const Throw& fault) { return normalised({.observe = [&](auto&&...) { run(fault); }}); }},
+      {"observe", [](const Throw& fault) { return normalized({.observe = [&](auto&&...) { run(fault); }}); }},
       {"infer of chip.twice.default", inferred},
   };
 }

@@ -1,5 +1,5 @@
 // The sample models compute what eager PyTorch recorded, whatever the compiler has done to them: as read,
-// normalised, and lowered to each backend (a delegate counts as the program it was made from).
+// normalized, and lowered to each backend (a delegate counts as the program it was made from).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "depute/compiler.h"
 #include "depute/interpret.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "kernels/tensors.h"
 #include "read/read_program.h"
 
@@ -112,10 +112,10 @@ class CompiledSamples : public SampleResults {};
 TEST_P(CompiledSamples, OfTheNormalisedProgram) {
   auto program = read_program(path());
   ASSERT_TRUE(program) << program.error().str();
-  auto normalised =
-      normalise(std::move(*program), {.ops_to_not_decompose = {}, .verify = true, .observe = {}});
-  ASSERT_TRUE(normalised) << normalised.error().str();
-  expect(*normalised);
+  auto normalized =
+      normalize(std::move(*program), {.ops_to_not_decompose = {}, .verify = true, .observe = {}});
+  ASSERT_TRUE(normalized) << normalized.error().str();
+  expect(*normalized);
 }
 
 TEST_P(CompiledSamples, OfTheProgramLoweredToEachBackend) {
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(All, SampleResults,
                                            Sample{"extra/mutbuf_functional"}),
                          test_name);
 
-// A sum that falls on the other side of a half is a whole step of the quantised sample's output.
+// A sum that falls on the other side of a half is a whole step of the quantized sample's output.
 INSTANTIATE_TEST_SUITE_P(All, CompiledSamples,
                          ::testing::Values(Sample{"mlp"}, Sample{"conv_relu_tan"}, Sample{"attn"},
                                            Sample{"tied"}, Sample{"args"}, Sample{"dynamic"},

@@ -10,7 +10,7 @@
 #include "depute/compiler.h"
 #include "depute/equal.h"
 #include "depute/find_matches.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/print.h"
 #include "depute/to_backend.h"
 #include "plan/plan.h"
@@ -39,9 +39,9 @@ std::vector<T> at_once(const std::function<T()>& work) {
 
 class TwoThreads : public ::testing::TestWithParam<const char*> {
  protected:
-  Program normalised() const {
+  Program normalized() const {
     Program program = must(compiler_.load(std::string("tests/models/samples/") + GetParam() + ".pt2"));
-    return must(normalise(std::move(program)));
+    return must(normalize(std::move(program)));
   }
 
   const Compiler compiler_;
@@ -54,7 +54,7 @@ std::string text_of(const Plan& plan) {
 }
 
 TEST_P(TwoThreads, PlanOneProgram) {
-  const Program program = must(lower_leftovers(normalised()));
+  const Program program = must(lower_leftovers(normalized()));
   const auto work = [&] { return text_of(must(make_plan(program))); };
   const std::string alone = work();
   EXPECT_FALSE(alone.empty());
@@ -62,7 +62,7 @@ TEST_P(TwoThreads, PlanOneProgram) {
 }
 
 TEST_P(TwoThreads, EmitOneProgram) {
-  const Program program = must(lower_leftovers(normalised()));
+  const Program program = must(lower_leftovers(normalized()));
   const auto work = [&] { return must(compiler_.emit(program)).pte; };
   const std::vector<std::byte> alone = work();
   EXPECT_FALSE(alone.empty());
@@ -70,7 +70,7 @@ TEST_P(TwoThreads, EmitOneProgram) {
 }
 
 TEST_P(TwoThreads, LowerOneProgramToEachBackend) {
-  const Program program = normalised();
+  const Program program = normalized();
   for (const BackendEntry& backend : compiler_.registry().entries()) {
     SCOPED_TRACE(backend.name);
     const auto partitioner = must(make_partitioner(backend, {}));
@@ -82,7 +82,7 @@ TEST_P(TwoThreads, LowerOneProgramToEachBackend) {
 }
 
 TEST_P(TwoThreads, LookForPatternsInOneProgram) {
-  const Program program = normalised();
+  const Program program = normalized();
   const std::vector<Pattern> patterns =
       must(parse_patterns("program\nmethod any(%x: none) {\n  %y: none = aten.relu.default(%x)\n"
                           "  return %y\n}\n"));

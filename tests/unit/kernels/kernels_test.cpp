@@ -34,7 +34,7 @@ const std::set<std::string_view> without_kernel = {
     "torchao.quantize_affine.default",        // computed by other ops
 };
 
-// Of ExecuTorch's libraries beside the portable one. Those that quantise and dequantise constants are folded.
+// Of ExecuTorch's libraries beside the portable one. Those that quantize and dequantize constants are folded.
 bool is_of_a_library(const OpDef& def) {
   return !def.out_name.starts_with("aten::") && def.out_name.find("::") != std::string::npos &&
          !has_kernel(def.name);
@@ -53,7 +53,7 @@ TEST(Kernels, AreForOpsOfTheTable) {
                       internal::memory_kernels, internal::combining_kernels, internal::creation_kernels,
                       internal::reduction_kernels, internal::row_kernels, internal::linear_algebra_kernels,
                       internal::convolution_kernels, internal::pooling_kernels, internal::norm_kernels,
-                      internal::resize_kernels, internal::indexing_kernels, internal::quantised_kernels,
+                      internal::resize_kernels, internal::indexing_kernels, internal::quantized_kernels,
                       internal::symbolic_kernels}) {
     for (const internal::KernelLine& line : family()) EXPECT_TRUE(has_kernel(Symbol(line.op))) << line.op;
   }

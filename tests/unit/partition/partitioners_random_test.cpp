@@ -16,7 +16,7 @@
 #include "depute/tagged_partitioner.h"
 #include "depute/whole_program_partitioner.h"
 #include "ir/walk.h"
-#include "partition/neighbours.h"
+#include "partition/neighbors.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {
@@ -49,7 +49,7 @@ SupportFunction takes(std::initializer_list<const char*> ops) {
 // Every a with the b that computes for it.
 class ConfigA : public OpConfig {
   std::string_view op() const override { return "aten.abs.default"; }
-  void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+  void add_neighbors(const Node& node, std::vector<const Node*>& nodes) const override {
     add_producers(node, "aten.neg.default", nodes);
     add_only_user(node, "aten.relu.default", nodes);
   }
@@ -59,7 +59,7 @@ class ConfigD : public OpConfig {
   NodeSupport check(const Program&, const Method&, const Node& node) const override {
     return node.args().size() == 1 ? take() : refuse("operands", "two", "one");
   }
-  void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+  void add_neighbors(const Node& node, std::vector<const Node*>& nodes) const override {
     add_producers(node, "aten.neg.default", nodes);
   }
 };
@@ -93,7 +93,7 @@ method seen(%x: none) {
   return std::make_unique<PatternPartitioner>(std::move(*parsed), options("pattern", variant));
 }
 
-// Neighbours two by two.
+// Neighbors two by two.
 Made groups(std::uint32_t variant) {
   const auto pairs = [](const Program&, const Method& method) -> Result<NodeGroups> {
     NodeGroups groups;

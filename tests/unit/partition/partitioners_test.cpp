@@ -15,7 +15,7 @@
 #include "depute/propose_partitions.h"
 #include "depute/tagged_partitioner.h"
 #include "ir/walk.h"
-#include "partition/neighbours.h"
+#include "partition/neighbors.h"
 #include "partition/tag_data.h"
 #include "tests/unit/partition/method_testing.h"
 
@@ -56,7 +56,7 @@ class ConvConfig : public OpConfig {
   NodeSupport check(const Program&, const Method&, const Node& node) const override {
     return node.args().size() > 1 ? take() : refuse("weight", "none", "one");
   }
-  void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+  void add_neighbors(const Node& node, std::vector<const Node*>& nodes) const override {
     add_producers(node, "op.dequantize.default", nodes);
     add_only_user(node, "op.relu.default", nodes);
   }
@@ -71,7 +71,7 @@ std::unique_ptr<Partitioner> config_partitioner(ProposeOptions options = mine())
   return std::move(*made);
 }
 
-TEST(ConfigPartitioner, TakesNeighboursAlongAndUnitesWhatOverlaps) {
+TEST(ConfigPartitioner, TakesNeighborsAlongAndUnitesWhatOverlaps) {
   const Program program = testing::parsed(R"(program
 data "w": f32[2] = [1, 2]
 method forward(%w: f32[2] = param "w", %x: f32[2], %y: f32[2]) {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "depute/interpret.h"
-#include "depute/normalise.h"
+#include "depute/normalize.h"
 #include "depute/print.h"
 #include "ir/verify.h"
 #include "kernels/tensors.h"
@@ -77,9 +77,9 @@ TEST(RandomControlFlow, NormalisedProgramsToo) {
   std::map<std::string, int> seen;
   for (unsigned seed = 0; seed < 150; ++seed) {
     RandomControlFlow random(seed);
-    auto normalised = normalise(clone(random.program), {.verify = true});
-    ASSERT_TRUE(normalised) << normalised.error().str() << print(random.program);
-    compare(random, *normalised, seed, seen);
+    auto normalized = normalize(clone(random.program), {.verify = true});
+    ASSERT_TRUE(normalized) << normalized.error().str() << print(random.program);
+    compare(random, *normalized, seed, seen);
     if (HasFatalFailure()) return;
   }
 }

@@ -25,7 +25,7 @@ RegionPlan grow(const RegionGraph& graph, const RegionOptions& options = {}) {
   return plan;
 }
 
-// A quantised convolution is placed as a whole although its ends are not supported alone.
+// A quantized convolution is placed as a whole although its ends are not supported alone.
 TEST(GroupedRegions, AGroupIsSupportedWhateverItsNodesAreAlone) {
   RegionGraph graph;
   graph.add_node(U, {});

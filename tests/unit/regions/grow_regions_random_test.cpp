@@ -133,8 +133,8 @@ TEST(RandomRegions, CountDoesNotDependOnTheOrderOfTheNodes) {
   }
 }
 
-// Latest labels by definition: the number of colour changes that can still follow a node, the longest way.
-TEST(RandomRegions, FxModeIsTheLatestLabelling) {
+// Latest labels by definition: the number of color changes that can still follow a node, the longest way.
+TEST(RandomRegions, FxModeIsTheLatestLabeling) {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     const RegionGraph graph = random_graph({.nodes = 10 + seed % 200, .window = 30}, seed);
     const auto supported = [&](std::uint32_t node) { return graph.support[node] == Support::Supported; };

@@ -132,7 +132,7 @@ method forward(%x: f32[2, 3]) {
 }
 
 TEST(Partitioner, RefusesUnknownOptions) {
-  for (const auto& option : BackendOptions{{"layer_norm", "maybe"}, {"colour", "red"}}) {
+  for (const auto& option : BackendOptions{{"layer_norm", "maybe"}, {"color", "red"}}) {
     EXPECT_FALSE(XnnpackPartitioner::make({option})) << option.first;
   }
 }

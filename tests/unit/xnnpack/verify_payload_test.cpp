@@ -171,17 +171,17 @@ Sample make_sample() {
   return {std::move(bytes), std::move(b.data_)};
 }
 
-wire::QuantTensor& quantised(wire::Graph& graph, std::uint32_t id) {
+wire::QuantTensor& quantized(wire::Graph& graph, std::uint32_t id) {
   return *static_cast<wire::QuantTensor*>(graph.mutable_values()->GetMutableObject(id)->mutable_value());
 }
 wire::Tensor& tensor(wire::Graph& graph, std::uint32_t id) {
   wire::Value& value = *graph.mutable_values()->GetMutableObject(id);
-  if (value.value_type() == wire::ValueUnion::QuantTensor) return *quantised(graph, id).mutable_tensor();
+  if (value.value_type() == wire::ValueUnion::QuantTensor) return *quantized(graph, id).mutable_tensor();
   return *static_cast<wire::Tensor*>(value.mutable_value());
 }
 template <typename Quant>
 Quant& quant(wire::Graph& graph, std::uint32_t id) {
-  return *static_cast<Quant*>(quantised(graph, id).mutable_quant());
+  return *static_cast<Quant*>(quantized(graph, id).mutable_quant());
 }
 wire::Node& node(wire::Graph& graph, std::uint32_t index) {
   return *graph.mutable_nodes()->GetMutableObject(index);
@@ -244,7 +244,7 @@ const Wrong wrongs[] = {
     {"value %11: 5 scales in 12 bytes; 6 are needed", [](auto& g) { must(quant<wire::GroupQuant>(g, 11).mutate_scale_count(5)); }},
     {"value %6: its type has no scales of rows", [](auto& g) { must(tensor(g, 6).mutate_datatype(DataType::QInt8)); }},
     {"value %6: rows of 3 dimensions", [](auto& g) { must(quant<wire::TokenQuant>(g, 6).mutate_nonbatch_dims(3)); }},
-    {"value %6: a constant is quantised when the program runs", [](auto& g) { must(tensor(g, 6).mutate_constant(1)); }},
+    {"value %6: a constant is quantized when the program runs", [](auto& g) { must(tensor(g, 6).mutate_constant(1)); }},
     {"value %7: is of a type that only constants have", [](auto& g) { must(tensor(g, 7).mutate_constant(0)); }},
     {"value %1: constant 99 does not exist", [](auto& g) { must(tensor(g, 1).mutate_constant(99)); }},
     {"value %2: 288 bytes of 16", [](auto& g) { must(tensor(g, 2).mutate_constant(1)); }},

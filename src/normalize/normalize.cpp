@@ -1,0 +1,43 @@
+// Runs the passes of passes.h over programs.
+#include "depute/normalize.h"
+
+#include "depute/verify_input.h"
+#include "normalize/passes.h"
+#include "support/guarded.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+#define DEPUTE_ROW(name, function) Pass{name, function},
+constexpr Pass normal_passes[] = {DEPUTE_PASSES(DEPUTE_ROW)};
+constexpr Pass passes_of_leftovers[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
+#undef DEPUTE_ROW
+
+Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormaliseOptions& options) {
+  return guarded([&]() -> Result<Program> {
+    if (!options.verified) TRY_STATUS(verify_input(program));
+    TRY_STATUS(run_passes(program, steps, options));
+    return std::move(program);
+  });
+}
+
+}  // namespace
+
+std::span<const Pass> all_passes() {
+  return normal_passes;
+}
+
+std::span<const Pass> leftover_passes() {
+  return passes_of_leftovers;
+}
+
+Result<Program> normalize(Program program, const NormaliseOptions& options) {
+  return run_guarded(program, normal_passes, options);
+}
+
+Result<Program> normalize_leftovers(Program program, const NormaliseOptions& options) {
+  return run_guarded(program, passes_of_leftovers, options);
+}
+
+}  // namespace depute

@@ -1,0 +1,149 @@
+#include "quantize/channel_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "depute/builder.h"
+#include "quantize/histogram_observer.h"
+#include "support/parallel_for.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+// -128 is not used, so that weights are symmetric.
+constexpr int most_weight = 127;
+
+// The channels of a weight: of(i) is the channel of element i, and each channel has a scale.
+struct Channels {
+  std::size_t inner = 1;  // number of elements per index of the channel dimension
+  std::vector<float> scales = {};
+
+  std::size_t of(std::size_t i) const { return i / inner % scales.size(); }
+};
+
+Channels channels_of(const Dims& sizes, std::size_t axis, std::span<const float> weights) {
+  Channels channels;
+  for (std::size_t dim = axis + 1; dim < sizes.size(); ++dim)
+    channels.inner *= static_cast<std::size_t>(sizes[dim].value());
+  channels.scales.resize(static_cast<std::size_t>(sizes[axis].value()));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    float& largest = channels.scales[channels.of(i)];
+    largest = std::max(largest, std::abs(weights[i]));
+  }
+  for (float& scale : channels.scales) scale = std::max(scale / most_weight, least_scale);
+  return channels;
+}
+
+// Multiplies by the inverse of the scale, like torch.
+std::byte weight_integer(float x, float scale) {
+  const float nearest = std::nearbyint(x * (1 / scale));
+  return static_cast<std::byte>(static_cast<int>(std::clamp<float>(nearest, -most_weight, most_weight)));
+}
+
+std::vector<std::byte> weight_integers(const TensorData& data, std::size_t axis) {
+  const std::vector<float> weights = floats_of(data);
+  const Channels channels = channels_of(data.type.sizes, axis, weights);
+  std::vector<std::byte> integers(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    integers[i] = weight_integer(weights[i], channels.scales[channels.of(i)]);
+  return integers;
+}
+
+double sqnr_of(std::span<const float> weights, const Channels& channels) {
+  double signal = 0;
+  double noise = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const float scale = channels.scales[channels.of(i)];
+    const auto integer = static_cast<float>(static_cast<std::int8_t>(weight_integer(weights[i], scale)));
+    const double error = double{weights[i]} - double{integer * scale};
+    signal += double{weights[i]} * double{weights[i]};
+    noise += error * error;
+  }
+  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+}
+
+struct Measured {
+  std::vector<float> scales;
+  std::size_t count = 0;  // number of elements of the weight
+  double sqnr = 0;
+};
+
+Measured measured(const TensorData& data, std::size_t axis) {
+  const std::vector<float> floats = floats_of(data);
+  Channels channels = channels_of(data.type.sizes, axis, floats);
+  const double sqnr = sqnr_of(floats, channels);
+  return {std::move(channels.scales), floats.size(), sqnr};
+}
+
+Status write(Method& method, NewConstants& constants, const ChannelWeight& weight, const TensorData& data,
+             const Measured& found) {
+  const std::string name =
+      fmt::format("{}.int8.{}", input_spec(method, *weight.value)->target.str(), weight.axis);
+  const TensorData integers{.type = make_tensor(ScalarType::I8, data.type.sizes),
+                            .storage = Storage::lazy(found.count, [data, axis = weight.axis] {
+                              return weight_integers(data, axis);
+                            })};
+  const Dims sizes = {data.type.sizes[weight.axis]};
+  const std::vector<std::int64_t> zeros(found.scales.size());
+  Value* own_integers = constants.add(method, name, integers);
+  Value* own_scales =
+      constants.add(method, name + ".scales", make_data<float>(ScalarType::F32, sizes, found.scales));
+  Value* own_zeros =
+      constants.add(method, name + ".zeros", make_data<std::int64_t>(ScalarType::I64, sizes, zeros));
+  Builder b(*method.graph, weight.layer);
+  b.inherit(*weight.layer);
+  Value* back = b.call("quantized_decomposed.dequantize_per_channel.default",
+                       {own_integers, own_scales, own_zeros, static_cast<std::int64_t>(weight.axis),
+                        -most_weight, most_weight, ScalarType::I8});
+  TRY_STATUS(b.status());
+  set_argument(*weight.layer, "weight", Argument::of(back));
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string_view> reason_against_channels(const Program& program, const Method& method,
+                                                        const Node& layer, StaticRole role) {
+  const OpCall call(layer);
+  if (role == StaticRole::TransposedConvolution && call.integer("groups") != 1)
+    return "it is transposed, and has groups";
+  const Value* weight = call.value("weight");
+  const TensorData* data = weight == nullptr ? nullptr : fixed_floats(program, method, *weight);
+  if (data == nullptr) return "its weight is not a constant of f32";
+  if (data->type.rank() < 2 || data->type.numel() == 0) return "its weight is no matrix";
+  if (!std::ranges::all_of(floats_of(*data), [](float x) { return std::isfinite(x); }))
+    return "its weight has infinities or NaNs";
+  return std::nullopt;
+}
+
+Status write_channel_weights(Program& program, Method& method, NewConstants& constants,
+                             std::span<const ChannelWeight> weights, std::string_view scheme, int jobs,
+                             QuantiseResult& result) {
+  std::vector<Measured> found(weights.size());
+  parallel_for(weights.size(), jobs, [&](std::size_t i) {
+    found[i] = measured(*constant_data(program, method, *weights[i].value), weights[i].axis);
+  });
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Node& layer = *weights[i].layer;
+    const Symbol key = input_spec(method, *weights[i].value)->target;
+    const TensorData data = *constant_data(program, method, *weights[i].value);
+    TRY_STATUS(write(method, constants, weights[i], data, found[i]));
+    result.layers.push_back(
+        {.method = method.name,
+         .node = layer.display_symbol(),
+         .weight = key,
+         .module = layer.source == nullptr ? std::string() : std::string(layer.source->module_path.str()),
+         .scheme = std::string(scheme),
+         .float_bytes = found[i].count * sizeof(float),
+         .integer_bytes = found[i].count + found[i].scales.size() * sizeof(float),
+         .sqnr = found[i].sqnr});
+  }
+  return {};
+}
+
+}  // namespace depute

@@ -1,0 +1,129 @@
+// Parses rules as users write them: linear=8da4w:group=32,off=module:lm_head.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "depute/quantize.h"
+#include "support/suggest.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+struct Scheme {
+  std::string_view name;
+  int weight_bits;
+  bool has_dynamic_input;
+};
+constexpr std::array<Scheme, 4> schemes = {
+    {{"8da8w", 8, true}, {"8da4w", 4, true}, {"8w", 8, false}, {"4w", 4, false}}};
+
+struct Kind {
+  std::string_view name;
+  QuantiseRule::Target target;
+};
+constexpr std::array<Kind, 3> kinds = {{{"linear", QuantiseRule::Target::Linear},
+                                        {"embedding", QuantiseRule::Target::Embedding},
+                                        {"conv", QuantiseRule::Target::Convolution}}};
+
+// XNNPACK's group sizes are multiples of 32. 4-bit rules without a group size use 32.
+constexpr std::int64_t group_step = 32;
+
+constexpr std::string_view rule_examples =
+    "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, conv=8da8w, static";
+
+Failure usage_error(std::string_view text, std::string message, std::string_view hint = rule_examples) {
+  return failure("usage", "--quantize", fmt::format("'{}': {}", text, message), hint);
+}
+
+Status read_option(QuantiseRule& rule, std::string_view text, std::string_view option) {
+  const std::size_t equals = option.find('=');
+  const std::string_view key = option.substr(0, equals);
+  const std::string_view value =
+      equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
+  if (key == "only" || key == "off")
+    return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
+  if (rule.target == QuantiseRule::Target::Static)
+    return usage_error(text, fmt::format("there is no option '{}', but only and off", key));
+  if (key != "group") {
+    const std::vector<std::string> known = {"group", "only", "off"};
+    return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key),
+                       did_you_mean(key, known, rule_examples));
+  }
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
+  const bool is_read = error == std::errc() && end == value.data() + value.size();
+  if (!is_read || rule.group < group_step || rule.group % group_step != 0)
+    return usage_error(text, fmt::format("a group is a multiple of {}", group_step));
+  if (rule.weight_bits == 8) return usage_error(text, "groups are of 4 bits");
+  return {};
+}
+
+Status read_options(QuantiseRule& rule, std::string_view text, std::size_t colon) {
+  for (std::size_t at = colon; at != std::string_view::npos;) {
+    const std::size_t comma = text.find(',', at + 1);
+    TRY_STATUS(read_option(rule, text, text.substr(at + 1, comma - at - 1)));
+    at = comma;
+  }
+  return {};
+}
+
+// A rule without a kind: static, or static:off=module:head.
+constexpr std::string_view static_scheme = "static";
+
+}  // namespace
+
+std::vector<std::string> quantize_rule_words() {
+  std::vector<std::string> words;
+  for (const Kind& kind : kinds) {
+    for (const Scheme& scheme : schemes) {
+      std::string word = fmt::format("{}={}", kind.name, scheme.name);
+      if (parse_quantize_rule(word)) words.push_back(std::move(word));
+    }
+  }
+  words.emplace_back(static_scheme);
+  return words;
+}
+
+Result<QuantiseRule> parse_quantize_rule(std::string_view text) {
+  QuantiseRule rule{.text = std::string(text)};
+  if (text.substr(0, text.find(':')) == static_scheme) {
+    rule.target = QuantiseRule::Target::Static;
+    rule.scheme = static_scheme;
+    TRY_STATUS(read_options(rule, text, text.find(':')));
+    return rule;
+  }
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME, nor static");
+  const std::string_view target = text.substr(0, equals);
+  const auto* kind = std::ranges::find(kinds, target, &Kind::name);
+  if (kind == kinds.end()) {
+    std::vector<std::string> names;
+    for (const Kind& each : kinds) names.emplace_back(each.name);
+    return usage_error(text, fmt::format("'{}' is none of {}", target, fmt::join(names, ", ")),
+                       did_you_mean(target, names, rule_examples));
+  }
+  rule.target = kind->target;
+  const std::size_t colon = text.find(':', equals);
+  const std::string_view name = text.substr(equals + 1, colon - equals - 1);
+  const auto* scheme = std::ranges::find(schemes, name, &Scheme::name);
+  if (scheme == schemes.end()) {
+    std::vector<std::string> names;
+    for (const Scheme& each : schemes) names.emplace_back(each.name);
+    return usage_error(text, fmt::format("'{}' is none of {}", name, fmt::join(names, ", ")));
+  }
+  if (rule.target == QuantiseRule::Target::Embedding && scheme->has_dynamic_input)
+    return usage_error(text, "an embedding has 8w or 4w");
+  if (rule.target == QuantiseRule::Target::Convolution && scheme != schemes.data())
+    return usage_error(text, "a convolution has 8da8w");
+  rule.weight_bits = scheme->weight_bits;
+  rule.has_dynamic_input = scheme->has_dynamic_input;
+  rule.scheme = scheme->name;
+  if (rule.weight_bits == 4) rule.group = group_step;
+  TRY_STATUS(read_options(rule, text, colon));
+  return rule;
+}
+
+}  // namespace depute

@@ -1,0 +1,208 @@
+#include "quantize/static.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <set>
+#include <unordered_set>
+
+#include "depute/builder.h"
+#include "quantize/calibrate.h"
+#include "quantize/constants.h"
+#include "quantize/fold_batch_norms.h"
+#include "quantize/layers.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+// Integer range of activations.
+constexpr int least_integer = -128;
+constexpr int most_integer = 127;
+
+class StaticRewriter {
+ public:
+  StaticRewriter(Program& program, Method& method)
+      : program_(program), method_(method), graph_(*method.graph), constants_(program) {}
+
+  Status run(const StaticPlan& plan, std::span<const Quantum> quanta) {
+    for (const StaticPlan::Activation& activation : plan.activations)
+      TRY_STATUS(rewrite(activation, quanta[activation.group]));
+    return {};
+  }
+
+ private:
+  Status rewrite(const StaticPlan::Activation& activation, const Quantum& quantum) {
+    std::vector<Node*> readers = activation.readers;
+    if (activation.is_for_all) readers = users_of(*activation.value);
+    if (readers.empty()) return {};
+    TRY(Value * integers, quantized(*activation.value, quantum, *readers.front()));
+    for (Node* reader : readers) {
+      Builder b(graph_, reader->is_return() ? nullptr : reader);
+      if (!reader->is_return()) b.inherit(*reader);
+      if (reader->is_return() && activation.value->producer() != nullptr)
+        b.inherit(*activation.value->producer());
+      Value* back = b.call(
+          "quantized_decomposed.dequantize_per_tensor.default",
+          {integers, double{quantum.scale}, quantum.zero_point, least_integer, most_integer, ScalarType::I8});
+      TRY_STATUS(b.status());
+      for (std::size_t i = 0; i < reader->operand_count(); ++i) {
+        if (reader->operand(i) == activation.value) graph_.set_operand(*reader, i, back);
+      }
+    }
+    return {};
+  }
+
+  // Returns the value's users without duplicates, in graph order.
+  std::vector<Node*> users_of(Value& value) {
+    std::unordered_set<const Node*> users;
+    for (const Use& use : value.uses()) users.insert(use.user());
+    std::vector<Node*> ordered;
+    Node* node = value.producer() == nullptr ? graph_.first() : value.producer()->next();
+    for (; node != nullptr && ordered.size() < users.size(); node = node->next()) {
+      if (users.contains(node)) ordered.push_back(node);
+    }
+    if (users.contains(graph_.return_node())) ordered.push_back(graph_.return_node());
+    return ordered;
+  }
+
+  // Returns the value in integers. Those of a constant are a new constant.
+  Result<Value*> quantized(Value& value, const Quantum& quantum, const Node& reader) {
+    if (const TensorData* data = fixed_floats(program_, method_, value)) {
+      std::vector<std::byte> integers;
+      const auto inverse = static_cast<float>(1 / double{quantum.scale});
+      const auto zero_point = static_cast<float>(quantum.zero_point);
+      for (const float x : floats_of(*data))
+        integers.push_back(static_cast<std::byte>(static_cast<int>(
+            std::clamp<float>(std::nearbyint(x * inverse) + zero_point, least_integer, most_integer))));
+      const std::string name = fmt::format("{}.int8", input_spec(method_, value)->target.str());
+      return constants_.add(method_, name,
+                            make_data(make_tensor(ScalarType::I8, data->type.sizes), integers));
+    }
+    Node* producer = value.producer();
+    Builder b(graph_, producer == nullptr ? graph_.first() : producer->next());
+    b.inherit(producer == nullptr ? reader : *producer);
+    Value* integers = b.call(
+        "quantized_decomposed.quantize_per_tensor.default",
+        {&value, double{quantum.scale}, quantum.zero_point, least_integer, most_integer, ScalarType::I8});
+    TRY_STATUS(b.status());
+    return integers;
+  }
+
+  Program& program_;
+  Method& method_;
+  Graph& graph_;
+  NewConstants constants_;
+};
+
+// Rewrites a linear layer that run_decompositions() has decomposed: %x * %w.t() + %b.
+Status write_as_linear(Program& program, Method& method, NewConstants& constants, Node& node) {
+  const std::optional<Layer> layer = layer_of(node);
+  if (!layer || layer->target != QuantiseRule::Target::Linear) return {};
+  if (!layer->is_product && layer->reads_weight) return {};
+  const TensorData* data = fixed_floats(program, method, *layer->weight);
+  if (data == nullptr || data->type.rank() != 2) return {};
+  Builder b(node.graph(), &node);
+  b.inherit(node);
+  Value* weight = b.own(layer->weight);
+  if (layer->is_turned) {
+    const std::string key(input_spec(method, *layer->weight)->target.str());
+    weight = constants.add(method, key + ".t", turned(*data).contiguous());
+  }
+  Value* result = b.call("aten.linear.default", {layer->input, weight, layer->bias});
+  TRY_STATUS(b.status());
+  node.graph().replace_uses(*node.result(), result);
+  node.graph().erase(node);
+  return {};
+}
+
+Status write_products_as_linear(Program& program, Method& method,
+                                const std::function<bool(const Node&)>& chooses) {
+  NewConstants constants(program);
+  for (Node& node : method.graph->nodes()) {
+    if (chooses(node)) TRY_STATUS(write_as_linear(program, method, constants, node));
+  }
+  return {};
+}
+
+Status check_calibrated_methods(const Program& program, std::span<const Calibration> calibrations) {
+  std::set<std::string_view> seen;
+  for (const Calibration& calibration : calibrations) {
+    if (!calibration.method.empty() && program.find_method(calibration.method) == nullptr)
+      return failure("usage", "--calibrate", fmt::format("there is no method '{}'", calibration.method));
+    if (seen.insert(calibration.method).second) continue;
+    const std::string_view whose = calibration.method;
+    return failure("usage", "--calibrate",
+                   whose.empty() ? std::string("there are inputs of all methods twice")
+                                 : fmt::format("there are inputs of '{}' twice", whose));
+  }
+  return {};
+}
+
+// Methods are calibrated one after the other: changes to buffers carry over from one to the next.
+class StaticQuantizer {
+ public:
+  StaticQuantizer(Program& program, std::span<const Calibration> calibrations, int jobs,
+                  const CalibrationProgress& progress, QuantiseResult& result)
+      : program_(program),
+        calibrations_(calibrations),
+        jobs_(jobs),
+        progress_(progress),
+        weights_(program),
+        result_(result) {}
+
+  Status run(Method& method, const std::function<bool(const Node&)>& chooses) {
+    TRY_STATUS(write_products_as_linear(program_, method, chooses));
+    fold_batch_norms(program_, method);
+    StaticPlan plan = plan_static(program_, method, chooses);
+    result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
+    if (plan.activations.empty()) return {};
+    TRY(const Calibration* calibration, inputs_of(method));
+    TRY(std::vector<Quantum> quanta,
+        calibrate(program_, method, plan, *calibration, jobs_, state_, progress_));
+    TRY_STATUS(write_channel_weights(program_, method, weights_, plan.weights, "static", jobs_, result_));
+    return StaticRewriter(program_, method).run(plan, quanta);
+  }
+
+ private:
+  // Returns the method's own calibration, or the one for all methods.
+  Result<const Calibration*> inputs_of(const Method& method) const {
+    const Calibration* found = nullptr;
+    for (const Calibration& calibration : calibrations_) {
+      if (calibration.method == method.name.str()) return &calibration;
+      if (calibration.method.empty()) found = &calibration;
+    }
+    if (found != nullptr) return found;
+    return failure("usage", "--quantize",
+                   fmt::format("static needs inputs to run the method '{}' on", method.name.str()),
+                   fmt::format("--calibrate {}=FILE.npz", method.name.str()));
+  }
+
+  Program& program_;
+  std::span<const Calibration> calibrations_;
+  int jobs_;
+  const CalibrationProgress& progress_;
+  NewConstants weights_;  // shared by layers that several methods contain
+  QuantiseResult& result_;
+  ProgramState state_;
+};
+
+}  // namespace
+
+Status quantize_static(Program& program, std::span<const Calibration> calibrations,
+                       const std::function<bool(const Node&)>& chooses, int jobs,
+                       const CalibrationProgress& progress, QuantiseResult& result) {
+  if (calibrations.empty())
+    return failure("usage", "--quantize", "static needs inputs to run the program on",
+                   "--calibrate FILE.npz");
+  TRY_STATUS(check_calibrated_methods(program, calibrations));
+  StaticQuantizer quantizer(program, calibrations, jobs, progress, result);
+  for (auto& method : program.methods) TRY_STATUS(quantizer.run(*method, chooses));
+  return {};
+}
+
+}  // namespace depute

@@ -1,0 +1,172 @@
+#include "quantize/static_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "quantize/constants.h"
+#include "quantize/static_ops.h"
+
+namespace depute {
+namespace {
+
+// XNNPACK's quantizer skips calls with larger numbers: these are masks, which no scale can represent.
+constexpr double largest_number = 3.4028235e15;
+
+class StaticPlanner {
+ public:
+  StaticPlanner(Program& program, Method& method, const std::function<bool(const Node&)>& chooses)
+      : program_(program), method_(method), graph_(*method.graph), chooses_(chooses), constants_(program) {}
+
+  StaticPlan run() {
+    for (Node& node : graph_.nodes()) {
+      const StaticRole role = role_of(node);
+      if (has_weight(role)) add_layer(node, role);
+      if (role == StaticRole::Arithmetic) add_arithmetic(node);
+    }
+    for (Node& node : graph_.nodes()) {
+      const StaticRole role = role_of(node);
+      if (role == StaticRole::Pool) add_sharing(node, {OpCall(node).value("self")});
+      if (role == StaticRole::Join) add_sharing(node, OpCall(node).values("tensors"));
+    }
+    for (Node& node : graph_.nodes()) {
+      const StaticRole role = role_of(node);
+      if (role != StaticRole::PassesOn && role != StaticRole::Relu) continue;
+      const Value* input = OpCall(node).value("self");
+      if (input != nullptr && outputs_.contains(input) && !outputs_.contains(node.result()))
+        add_sharing(node, {input});
+    }
+    collect();
+    return std::move(plan_);
+  }
+
+ private:
+  StaticRole role_of(const Node& node) const {
+    const StaticRole role = static_role(node);
+    return role == StaticRole::None || !chooses_(node) ? StaticRole::None : role;
+  }
+
+  // Returns the op's result. If only a relu reads it, returns the relu's result.
+  const Value* output_of(const Node& node) const {
+    const Value* result = node.result();
+    if (!result->has_one_use()) return result;
+    const Node& user = *(*result->uses().begin()).user();
+    return !user.is_return() && static_role(user) == StaticRole::Relu ? user.result() : result;
+  }
+
+  void add_layer(Node& node, StaticRole role) {
+    const OpCall call(node);
+    const Value* input = call.value("input");
+    const Value* weight = call.value("weight");
+    if (!is_floats(input) || !is_floats(node.result()) || weight == nullptr) return;
+    if (const auto reason = reason_against_channels(program_, method_, node, role))
+      return leave(node, *reason);
+    plan_.weights.push_back({&node, graph_.own(*weight), channel_axis(role)});
+    read(node, input);
+    outputs_.insert(output_of(node));
+  }
+
+  void leave(const Node& node, std::string_view reason) {
+    plan_.left.push_back(fmt::format("%{}: {}", node.display_name(), reason));
+  }
+
+  // Adds a sum or product. A number operand becomes a constant tensor.
+  void add_arithmetic(Node& node) {
+    constexpr std::string_view names[] = {"self", "other"};
+    if (!is_floats(node.result())) return;
+    {
+      const OpCall call(node);
+      for (const std::string_view name : names) {
+        const Argument& argument = call[name];
+        const bool is_plain = argument.kind == Argument::Kind::Int || argument.kind == Argument::Kind::Float;
+        if (is_plain ? std::abs(argument.as_double()) > largest_number
+                     : !argument.is_value() || !is_floats(argument.as_value()))
+          return;
+        if (argument.is_value() && is_large_constant(*argument.as_value())) return;
+      }
+    }
+    for (const std::string_view name : names) {
+      const Argument argument = OpCall(node)[name];
+      if (argument.is_value()) continue;
+      const auto number = static_cast<float>(argument.as_double());
+      const TensorData data = make_data<float>(ScalarType::F32, {}, std::span(&number, 1));
+      set_argument(node, name, Argument::of(constants_.add(method_, fmt::format("number.{}", number), data)));
+    }
+    const OpCall call(node);
+    for (const std::string_view name : names) read(node, call.value(name));
+    outputs_.insert(output_of(node));
+  }
+
+  bool is_large_constant(const Value& value) const {
+    const TensorData* data = fixed_floats(program_, method_, value);
+    if (data == nullptr || data->type.numel() != 1) return false;
+    return !(std::abs(double{floats_of(*data)[0]}) <= largest_number);
+  }
+
+  // Gives the inputs and the result one scale.
+  void add_sharing(Node& node, const std::vector<const Value*>& inputs) {
+    if (inputs.empty() || !is_floats(node.result()) || !std::ranges::all_of(inputs, is_floats)) return;
+    for (const Value* input : inputs) {
+      read(node, input);
+      share(input, node.result());
+    }
+    outputs_.insert(node.result());
+  }
+
+  void read(Node& node, const Value* value) {
+    std::vector<Node*>& readers = readers_[value];
+    if (readers.empty() || readers.back() != &node) readers.push_back(&node);
+  }
+
+  // --- groups of values with one scale: each value links to another of its group, the root to itself
+
+  const Value* root_of(const Value* value) {
+    const Value* other = others_.try_emplace(value, value).first->second;
+    while (other != others_.at(other)) other = others_.at(other);
+    others_.at(value) = other;
+    return other;
+  }
+  void share(const Value* a, const Value* b) {
+    const Value* root = root_of(a);
+    others_.at(root) = root_of(b);
+  }
+
+  void collect() {
+    for (Value* input : graph_.inputs()) collect(*input);
+    for (Node& node : graph_.nodes()) {
+      for (Value* result : node.results()) collect(*result);
+    }
+    plan_.groups = groups_.size();
+  }
+  void collect(Value& value) {
+    const auto readers = readers_.find(&value);
+    const bool is_output = outputs_.contains(&value);
+    if (!is_output && readers == readers_.end()) return;
+    const std::size_t group = groups_.try_emplace(root_of(&value), groups_.size()).first->second;
+    plan_.activations.push_back({&value, group, is_output});
+    if (readers != readers_.end()) plan_.activations.back().readers = std::move(readers->second);
+  }
+
+  Program& program_;
+  Method& method_;
+  Graph& graph_;
+  const std::function<bool(const Node&)>& chooses_;
+  NewConstants constants_;
+  StaticPlan plan_;
+  std::unordered_set<const Value*> outputs_;  // computed by ops with integer results
+  std::unordered_map<const Value*, std::vector<Node*>> readers_;
+  std::unordered_map<const Value*, const Value*> others_;
+  std::unordered_map<const Value*, std::size_t> groups_;  // by root
+};
+
+}  // namespace
+
+StaticPlan plan_static(Program& program, Method& method, const std::function<bool(const Node&)>& chooses) {
+  return StaticPlanner(program, method, chooses).run();
+}
+
+}  // namespace depute

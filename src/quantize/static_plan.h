@@ -1,0 +1,36 @@
+// Plans which values of a method static quantization makes integers, and which of them share a scale.
+//
+//   %c = aten.conv2d.default(%x, %w, %b)       %x: integers for %c; %c itself stays in floats
+//   %r = aten.relu.default(%c)                 %r: integers for all its users
+//   %m = aten.max_pool2d.default(%r)           %m: integers, with the scale of %r
+//
+// The rules are those of XNNPACK's PT2E quantizer with symmetric configuration and per-channel weights.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "depute/program.h"
+#include "quantize/channel_weights.h"
+
+namespace depute {
+
+struct StaticPlan {
+  struct Activation {
+    Value* value;
+    std::size_t group;  // values of one group share a scale
+    bool is_for_all;    // true: every use reads integers; false: only `readers` do
+    std::vector<Node*> readers = {};
+  };
+  std::vector<Activation> activations = {};  // in graph order
+  std::size_t groups = 0;
+  std::vector<ChannelWeight> weights = {};
+  std::vector<std::string> left = {};  // layers that are not quantized, with the reason, as in QuantiseResult
+};
+
+// `chooses` is true for nodes that a rule chooses. The program must be functional. Numbers in sums and
+// products become constants.
+StaticPlan plan_static(Program& program, Method& method, const std::function<bool(const Node&)>& chooses);
+
+}  // namespace depute
