@@ -124,9 +124,9 @@ MlpFile::MlpFile(const MlpShape& shape) {
   static int count = 0;
   path_ = (std::filesystem::temp_directory_path() / fmt::format("depute_bench_{}_{}.pt2", getpid(), count++))
               .string();
-  constexpr std::size_t most_without_zip64 = 0xfffe;
+  constexpr std::size_t max_without_zip64 = 0xfffe;
   std::ofstream(path_, std::ios::binary)
-      << make_zip(entries, {.comment = {}, .zip64_end = entries.size() > most_without_zip64});
+      << make_zip(entries, {.comment = {}, .zip64_end = entries.size() > max_without_zip64});
 }
 
 MlpFile::~MlpFile() {

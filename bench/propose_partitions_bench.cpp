@@ -21,25 +21,25 @@ namespace {
 // often.
 Program chain(std::uint32_t nodes, std::uint32_t tans) {
   Program program;
-  Method& method = program.add_method(Symbol("forward"));
+  Method& method = program.add_method(Name("forward"));
   Graph& graph = *method.graph;
   const Type type = tensor_type(make_tensor(ScalarType::F32, {1, 64, 56, 56}));
-  Value* x = graph.add_input(Symbol("x"), type);
+  Value* x = graph.add_input(Name("x"), type);
   method.inputs.push_back({});
   std::vector<Value*> weights;
   for (int i = 0; i < 100; ++i) {
-    weights.push_back(graph.add_input(Symbol("w"), type));
-    method.inputs.push_back({.kind = InputSpec::Kind::Parameter, .target = Symbol("w" + std::to_string(i))});
+    weights.push_back(graph.add_input(Name("w"), type));
+    method.inputs.push_back({.kind = InputSpec::Kind::Parameter, .target = Name("w" + std::to_string(i))});
   }
-  const Symbol add("aten.add.Tensor"), mul("aten.mul.Tensor"), relu("aten.relu.default"),
+  const Name add("aten.add.Tensor"), mul("aten.mul.Tensor"), relu("aten.relu.default"),
       tan("aten.tan.default");
   const std::uint32_t every = tans == 0 ? nodes + 1 : nodes / tans;
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const bool is_tan = i % every == every - 1;
-    const Symbol op = is_tan ? tan : i % 3 == 0 ? add : i % 3 == 1 ? mul : relu;
+    const Name op = is_tan ? tan : i % 3 == 0 ? add : i % 3 == 1 ? mul : relu;
     std::vector<Argument> args{Argument::of(x)};
     if (op == add || op == mul) args.push_back(Argument::of(weights[i % weights.size()]));
-    const ResultSpec result{Symbol("v"), type};
+    const ResultSpec result{Name("v"), type};
     x = graph.add(op, args, {}, {&result, 1})->result();
   }
   const Argument output = Argument::of(x);
@@ -50,7 +50,7 @@ Program chain(std::uint32_t nodes, std::uint32_t tans) {
 
 SupportFunction all_but_tan() {
   return [](const Node& node) {
-    static const Symbol tan("aten.tan.default");
+    static const Name tan("aten.tan.default");
     return node.op() == tan ? refuse("op", node.op().str(), "all others") : take();
   };
 }

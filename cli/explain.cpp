@@ -44,7 +44,7 @@ std::string meant_node(const std::string& word, const Report& report) {
     names.emplace_back(each.node.str());
     const bool has_word =
         std::ranges::any_of(std::array{each.node, each.op, each.source.module_path},
-                            [&](Symbol text) { return text.str().find(word) != std::string_view::npos; });
+                            [&](Name text) { return text.str().find(word) != std::string_view::npos; });
     if (has_word) with_word.push_back(fmt::format("%{}", printable(each.node.str())));
   }
   const std::string similar = did_you_mean(word, names);

@@ -112,7 +112,7 @@ class PythonPartitioner final : public Partitioner {
   PartitionResult result_of(const Tagged& tagged, const Method& method) const {
     PartitionResult result;
     for (const auto& [tag, backend, specs] : tagged.tags) {
-      result.partition_tags[Symbol(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
+      result.partition_tags[Name(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
     }
     std::vector<const Graph*> graphs = graphs_of(method);
     std::vector<std::vector<const Node*>> nodes(graphs.size());
@@ -123,14 +123,14 @@ class PythonPartitioner final : public Partitioner {
     for (const auto& [graph, place, tag] : tagged.nodes) {
       const Node* node =
           place < 0 ? graphs.at(graph)->return_node() : nodes.at(graph).at(static_cast<std::size_t>(place));
-      result.node_tags.emplace_back(node, Symbol(tag));
+      result.node_tags.emplace_back(node, Name(tag));
       taken.insert(node);
     }
     const auto input = [&](std::size_t graph, std::int64_t place) {
       return graphs.at(graph)->inputs()[static_cast<std::size_t>(place)];
     };
     for (const auto& [graph, place, tag] : tagged.inputs) {
-      result.constant_tags.emplace_back(input(graph, place), Symbol(tag));
+      result.constant_tags.emplace_back(input(graph, place), Name(tag));
     }
     for (const auto& [graph, place] : tagged.no_copy) result.no_copy.push_back(input(graph, place));
     std::unordered_map<const Node*, std::string> reasons;

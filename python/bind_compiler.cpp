@@ -274,7 +274,7 @@ std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
 
 std::pair<ProgramHandle, Report> leftovers(const ProgramHandle& handle, Report report) {
   Call call({});
-  Program program = call.run([&] { return lower_leftovers(clone(*handle.program)); });
+  Program program = call.run([&] { return lower_undelegated(clone(*handle.program)); });
   report.delegates.clear();
   add_delegates(report, program);
   return {hold(std::move(program)), std::move(report)};
@@ -285,7 +285,7 @@ Report explained(const ProgramHandle& handle, Report report) {
   Call call({});
   return call.run([&]() -> Result<Report> {
     report.delegates.clear();
-    Result<Program> program = lower_leftovers(clone(*handle.program));
+    Result<Program> program = lower_undelegated(clone(*handle.program));
     if (program) {
       add_delegates(report, *program);
       return call.compiler().explain(std::move(report), *program);
@@ -411,7 +411,7 @@ void bind_compiler(nb::module_& module) {
   module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_backend_whole", &whole);
-  module.def("lower_leftovers", &leftovers);
+  module.def("lower_undelegated", &leftovers);
   nb::class_<WriteSummary>(module, "WriteSummary").def_ro("warnings", &WriteSummary::warnings);
   module.def("emit", &emit);
   module.def("explained", &explained);

@@ -22,7 +22,7 @@ namespace {
 nb::str text(std::string_view view) {
   return nb::str(view.data(), view.size());
 }
-nb::str text(Symbol symbol) {
+nb::str text(Name symbol) {
   return text(symbol.str());
 }
 
@@ -47,7 +47,7 @@ bool gives_one(const Node& node) {
   const OpDef* def = node.def();
   if (node.results().size() != 1) return false;
   return def == nullptr || (def->returns.size() == 1 && !def->returns[0].is_list &&
-                            !def->is(OpFlag::variadic) && !def->is(OpFlag::control_flow));
+                            !def->is(OpFlag::Variadic) && !def->is(OpFlag::ControlFlow));
 }
 
 class Reader {
@@ -171,7 +171,7 @@ class Reader {
     bool is_delegate = !node.args().empty() && node.args()[0].kind == Argument::Kind::Delegate;
     if (is_delegate) short_name = "executorch_call_delegate";
     nb::object name = one ? text(node.result()->name()) : unique(short_name);
-    nb::object target = is_delegate ? op(Symbol(short_name)) : op(node.op());
+    nb::object target = is_delegate ? op(Name(short_name)) : op(node.op());
     return add_node("call_function", name, target, nb::tuple(args), kwargs, inputs, meta, nb::int_(position));
   }
 
@@ -198,14 +198,14 @@ class Reader {
     return made;
   }
 
-  nb::object op(Symbol name) {
+  nb::object op(Name name) {
     nb::object& made = ops_[name];
     if (!made.is_valid()) made = classes_.make_op(text(name));
     return made;
   }
 
   // Returns the get_attr node for a body or a delegate of the graph's module.
-  nb::object attribute(Symbol name, const char* table, nb::list& inputs) {
+  nb::object attribute(Name name, const char* table, nb::list& inputs) {
     nb::object& made = attributes_[name];
     if (!made.is_valid()) {
       nb::dict of_kind = nb::cast<nb::dict>(graph_.is_none() ? nb::object(nb::dict()) : graph_.attr(table));
@@ -338,8 +338,8 @@ class Reader {
   std::unordered_set<const Graph*> graphs_;
   std::vector<const Graph*> bodies_;  // bodies of the current graph
   std::unordered_map<const Value*, nb::object> nodes_;
-  std::unordered_map<Symbol, nb::object> attributes_;
-  std::unordered_map<Symbol, nb::object> ops_;
+  std::unordered_map<Name, nb::object> attributes_;
+  std::unordered_map<Name, nb::object> ops_;
   std::unordered_map<const SourceLocation*, nb::object> sources_;
   std::unordered_map<const SymExpr*, nb::object> sizes_;
 };

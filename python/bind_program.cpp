@@ -81,7 +81,7 @@ ProgramHandle parse_with_data(const std::string& text, const std::vector<DataRow
     data.offset = offset;
     data.storage = Storage::part(memory.data.storage, first, size);
     if (!fits_storage(data)) throw nb::value_error("the bytes are not those of a tensor of this shape");
-    program.data[Symbol(key)] = std::move(data);
+    program.data[Name(key)] = std::move(data);
   }
   take(verify_input(program));
   return hold(std::move(program));
@@ -178,7 +178,7 @@ std::vector<std::string> data_keys(const ProgramHandle& handle) {
 }
 
 Constant constant_of(const ProgramHandle& handle, const std::string& key) {
-  const TensorData* data = handle.program->find_data(Symbol(key));
+  const TensorData* data = handle.program->find_data(Name(key));
   if (data == nullptr) throw nb::key_error(("there is no constant '" + key + "'").c_str());
   return {key, *data};
 }
@@ -202,7 +202,7 @@ nb::bytes payload_of(const Storage& storage, const std::string& place) {
 }
 
 DelegateHandle delegate_of(const ProgramHandle& handle, const std::string& name) {
-  const Delegate* delegate = handle.program->find_delegate(Symbol(name));
+  const Delegate* delegate = handle.program->find_delegate(Name(name));
   if (delegate == nullptr) throw nb::key_error(("there is no delegate '" + name + "'").c_str());
   return {handle.program, {handle.program, delegate}};
 }

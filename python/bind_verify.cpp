@@ -81,7 +81,7 @@ std::pair<ProgramHandle, std::vector<ExposedRow>> expose(const ProgramHandle& ha
   return {hold(std::move(program)), std::move(rows)};
 }
 
-Content content_of(nb::handle object) {
+RuntimeValue content_of(nb::handle object) {
   if (object.is_none()) return {};
   if (nb::isinstance<Constant>(object)) return nb::cast<const Constant&>(object).data;
   if (PyBool_Check(object.ptr())) return nb::cast<bool>(object);
@@ -89,7 +89,7 @@ Content content_of(nb::handle object) {
   return nb::cast<double>(object);
 }
 
-nb::object object_of(const Content& content, const std::string& name) {
+nb::object object_of(const RuntimeValue& content, const std::string& name) {
   if (const auto* data = std::get_if<TensorData>(&content)) return nb::cast(Constant{name, *data});
   if (const auto* truth = std::get_if<bool>(&content)) return nb::bool_(*truth);
   if (const auto* number = std::get_if<std::int64_t>(&content)) return nb::int_(*number);
@@ -97,17 +97,17 @@ nb::object object_of(const Content& content, const std::string& name) {
   return nb::none();
 }
 
-nb::list list_of(std::span<const Content> contents, const std::string& name) {
+nb::list list_of(std::span<const RuntimeValue> contents, const std::string& name) {
   nb::list list;
-  for (const Content& content : contents) list.append(object_of(content, name));
+  for (const RuntimeValue& content : contents) list.append(object_of(content, name));
   return list;
 }
 
-std::vector<Content> run(const ProgramHandle& handle, const Method& method, const nb::list& inputs,
-                         const BodyObserver& observe = {}) {
-  std::vector<Content> contents;
+std::vector<RuntimeValue> run(const ProgramHandle& handle, const Method& method, const nb::list& inputs,
+                              const BodyObserver& observe = {}) {
+  std::vector<RuntimeValue> contents;
   for (nb::handle input : inputs) contents.push_back(content_of(input));
-  Result<std::vector<Content>> results = [&] {
+  Result<std::vector<RuntimeValue>> results = [&] {
     nb::gil_scoped_release release;
     return interpret(*handle.program, method, contents, observe);
   }();
@@ -117,7 +117,7 @@ std::vector<Content> run(const ProgramHandle& handle, const Method& method, cons
 // Returns the values of the user outputs.
 nb::list interpreted(const ProgramHandle& handle, const std::string& name, const nb::list& inputs) {
   const Method& method = method_of(*handle.program, name);
-  const std::vector<Content> outputs = run(handle, method, inputs);
+  const std::vector<RuntimeValue> outputs = run(handle, method, inputs);
   nb::list list;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (method.outputs[i].kind == OutputSpec::Kind::UserOutput) list.append(object_of(outputs[i], "output"));
@@ -143,10 +143,11 @@ std::vector<std::pair<std::size_t, nb::list>> body_calls(const ProgramHandle& ha
                                                          const nb::list& inputs, const std::string& result) {
   const Method& method = method_of(*handle.program, name);
   const Node& wanted = node_of(*method.graph, result);
-  std::vector<std::pair<std::size_t, std::vector<Content>>> calls;
-  run(handle, method, inputs, [&](const Node& node, std::size_t argument, std::span<const Content> given) {
-    if (&node == &wanted) calls.emplace_back(argument, std::vector(given.begin(), given.end()));
-  });
+  std::vector<std::pair<std::size_t, std::vector<RuntimeValue>>> calls;
+  run(handle, method, inputs,
+      [&](const Node& node, std::size_t argument, std::span<const RuntimeValue> given) {
+        if (&node == &wanted) calls.emplace_back(argument, std::vector(given.begin(), given.end()));
+      });
   std::vector<std::pair<std::size_t, nb::list>> list;
   for (const auto& [argument, given] : calls) list.emplace_back(argument, list_of(given, "input"));
   return list;

@@ -12,7 +12,7 @@
 
 #include "depute/propose_partitions.h"
 #include "option_text.h"
-#include "report/leftovers.h"
+#include "report/undelegated.h"
 #include "support/try.h"
 
 namespace depute {
@@ -90,7 +90,7 @@ struct Candidate {
 };
 
 // Minimum saving of planned memory that is worth advice, in bytes.
-constexpr std::uint64_t least_saved = 100'000;
+constexpr std::uint64_t min_saved = 100'000;
 
 class Adviser {
  public:
@@ -342,7 +342,7 @@ class Adviser {
           fmt::format("planned memory {} -> {}", bytes_text(*now.memory), bytes_text(*after->memory));
       advice.saved = *now.memory - *after->memory;
     }
-    const bool saves = advice.saved >= least_saved && advice.saved * 10 >= *now.memory;
+    const bool saves = advice.saved >= min_saved && advice.saved * 10 >= *now.memory;
     return saves || is_gain(advice) ? std::optional(std::move(advice)) : std::nullopt;
   }
 

@@ -22,7 +22,7 @@ namespace depute {
 // Nodes of one op that a backend rejected for the same reason.
 struct RefusedNodes {
   std::string backend;  // name in the report
-  Symbol op;
+  Name op;
   Verdict refusal;
 };
 

@@ -147,7 +147,7 @@ Result<Program> read_inputs(const CompileOptions& options, const Registry& regis
   }
   for (const auto& [name, file] : options.methods) {
     TRY(Program method, read_verified(file, registry));
-    TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
+    TRY_STATUS(join_method(program, std::move(method), Name(name)));
   }
   return program;
 }
@@ -167,7 +167,7 @@ Result<Program> normalize_for(Program program, const std::vector<RequestedBacken
 
 // Puts the backends' own ops where their patterns are.
 Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends, const Registry& registry) {
-  std::vector<Symbol> names;
+  std::vector<Name> names;
   for (const RequestedBackend& backend : backends) {
     if (backend.entry == nullptr) continue;
     for (const BackendOpSpec& op : backend.entry->ops) names.emplace_back(op.name);
@@ -193,7 +193,7 @@ Result<Program> transformed(Program program, const std::vector<RequestedBackend>
 // The backends that are asked at once, by method, and what the report calls each of them.
 struct Round {
   MethodPartitioners partitioners = {};
-  std::unordered_map<Symbol, std::string> asked = {};
+  std::unordered_map<Name, std::string> asked = {};
   std::vector<std::unique_ptr<const Partitioner>> owned = {};
 };
 
@@ -231,7 +231,7 @@ std::vector<Round> rounds_of(const Program& program, const std::vector<Requested
 }
 
 // Adds verdicts, which come method by method.
-void tell_verdicts(Report& report, const std::unordered_map<Symbol, std::string>& asked,
+void tell_verdicts(Report& report, const std::unordered_map<Name, std::string>& asked,
                    std::span<const NodeVerdict> verdicts) {
   while (!verdicts.empty()) {
     const std::string& backend = asked.at(verdicts.front().method);
@@ -297,7 +297,7 @@ Result<PageCounts> plan_again(const Program& program, const Registry& registry, 
   add_delegates(report, again);
   PageCounts counts = counts_of(report);
   if (!with_memory) return counts;
-  TRY(again, lower_leftovers(std::move(again), options));
+  TRY(again, lower_undelegated(std::move(again), options));
   std::vector<Refusal> refusals;
   const Result<Plan> plan = make_plan(again, {.verified = true}, refusals);
   if (plan && refusals.empty()) counts.memory = planned_facts(*plan).memory;
@@ -336,7 +336,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   report.quantized = std::move(quantized);
   if (options.tell_page_facts || options.tell_advice) add_page_facts(report, program);
   TRY(program, hand_over(std::move(program), backends, registry, options, false, report));
-  TRY(program, lower_leftovers(std::move(program), options));
+  TRY(program, lower_undelegated(std::move(program), options));
   add_delegates(report, program);
   for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
   timer.done("lower");
@@ -642,7 +642,7 @@ Result<Program> Compiler::load(std::vector<std::byte> bytes, const std::string& 
 
 Result<Program> Compiler::join(std::vector<std::pair<std::string, Program>> methods) const {
   Program program(registry_.ops());
-  for (auto& [name, method] : methods) TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
+  for (auto& [name, method] : methods) TRY_STATUS(join_method(program, std::move(method), Name(name)));
   return program;
 }
 
@@ -732,11 +732,11 @@ Result<Compiled> Compiler::compile(const CompileOptions& options) const {
   return guarded([&] { return run_compile(options, registry_); });
 }
 
-Result<Program> lower_leftovers(Program program, const LowerOptions& options) {
+Result<Program> lower_undelegated(Program program, const LowerOptions& options) {
   return guarded([&]() -> Result<Program> {
     if (!options.verified) TRY_STATUS(verify_input(program));
     TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
-    return normalize_leftovers(
+    return normalize_undelegated(
         std::move(program),
         {.verify = options.verify_each_pass, .verified = true, .observe = options.observe});
   });
@@ -750,7 +750,7 @@ std::vector<std::string_view> step_names() {
   std::vector<std::string_view> names = {"read"};
   for (const Pass& pass : all_passes()) names.push_back(pass.name);
   names.push_back("normalize");
-  for (const Pass& pass : leftover_passes()) names.push_back(pass.name);
+  for (const Pass& pass : undelegated_passes()) names.push_back(pass.name);
   names.push_back("lower");
   return names;
 }

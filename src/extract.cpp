@@ -39,7 +39,7 @@ Failure no_such(std::string_view where, std::string message, std::string_view hi
   return failure("extract", where, message, hint);
 }
 
-Result<Part> part_of(Program whole, Symbol delegate, Symbol method) {
+Result<Part> part_of(Program whole, Name delegate, Name method) {
   const Delegate* found = whole.find_delegate(delegate);
   auto program = std::make_shared<Program>(clone(*found->original));
   if (!program->delegates.empty())
@@ -90,13 +90,13 @@ Result<Part> carve_part(const Program& normalized, std::string_view place, std::
     if (!method_name.empty() && method->name.str() != method_name) continue;
     const std::vector<Node*> nodes = choose(*method);
     if (nodes.empty()) continue;
-    for (Node* node : nodes) node->tag = Symbol(part_tag);
+    for (Node* node : nodes) node->tag = Name(part_tag);
     const TaggedPartitioner partitioner({.backend_id = std::string(part_tag)});
     TRY(Lowered lowered, to_backend(tagged, {{std::string(method->name.str()), &partitioner}}, registry,
                                     {.verified = true, .without_payloads = true}));
     const std::vector<DelegateCall> calls = get_delegates(lowered.program);
     if (calls.empty()) return no_such(place, "nothing uses what these nodes give");
-    const Symbol name = calls[0].delegate->name;
+    const Name name = calls[0].delegate->name;
     return part_of(std::move(lowered.program), name, method->name);
   }
   return no_such(place, "no node is there after normalization", hint());
@@ -177,7 +177,7 @@ Result<TensorData> random_data(std::string_view name, const TensorData& data) {
 
 // --- inputs
 
-Result<TensorData> array_of(const Value& value, const Content& content) {
+Result<TensorData> array_of(const Value& value, const RuntimeValue& content) {
   if (const auto* data = std::get_if<TensorData>(&content)) return data->contiguous();
   if (const auto* number = std::get_if<std::int64_t>(&content))
     return make_data<std::int64_t>(ScalarType::I64, {}, std::span(number, 1));
@@ -212,8 +212,8 @@ Result<Part> extract_delegate(Program lowered, std::string_view delegate) {
   const auto [end, error] = std::from_chars(delegate.data(), delegate.data() + delegate.size(), number);
   const bool is_number = error == std::errc() && end == delegate.data() + delegate.size();
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const Symbol name = calls[i].delegate->name;
-    const Symbol method = calls[i].method->name;
+    const Name name = calls[i].delegate->name;
+    const Name method = calls[i].method->name;
     if (is_number ? i == number : name.str() == delegate) return part_of(std::move(lowered), name, method);
   }
   std::vector<std::string> names;
@@ -281,7 +281,7 @@ Result<NamedArrays> border_values(const Part& part, const NamedArrays& sample) {
   TRY(auto samples, calibration_samples(method, calibration));
   if (samples.empty()) return no_such(part.method.str(), "the sample has no inputs");
   TRY(std::vector<const Value*> inputs, give_arguments(method, part));
-  TRY(std::vector<Content> values, interpret(whole, method, samples[0]));
+  TRY(std::vector<RuntimeValue> values, interpret(whole, method, samples[0]));
   NamedArrays arrays;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     TRY(TensorData array, array_of(*inputs[i], values[i]));

@@ -22,8 +22,8 @@ namespace depute {
 struct Part {
   std::shared_ptr<const Program> program;  // one method, "forward"; backend ops are expanded
   Program whole;                           // whole program, in which a delegate has the part's nodes
-  Symbol delegate;
-  Symbol method;  // method of `whole` that calls the delegate
+  Name delegate;
+  Name method;  // method of `whole` that calls the delegate
 };
 
 // Extracts a delegate of a lowered program, by name or by its index in call order. Fails if there is none.

@@ -134,7 +134,7 @@ std::vector<std::string> convertible_ops() {
   const Program program;
   Method method;
   method.graph = std::make_unique<Graph>();
-  Value* input = method.graph->add_input(Symbol("x"), tensor_type(make_tensor(ScalarType::F32, {1})));
+  Value* input = method.graph->add_input(Name("x"), tensor_type(make_tensor(ScalarType::F32, {1})));
   method.inputs.emplace_back();
   method.graph->set_outputs(std::vector<Argument>{Argument::of(input)});
   const PyTorchFrontEnd frontend;

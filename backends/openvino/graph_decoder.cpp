@@ -370,7 +370,7 @@ ov::Shape shape_of(const TensorType& type) {
   return shape;
 }
 
-std::string table_name(Symbol op) {
+std::string table_name(Name op) {
   if (op == "dim_order_ops._to_dim_order_copy.default") return "aten._to_copy.default";
   if (op == "dim_order_ops._clone_dim_order.default") return "aten.clone.default";
   return std::string(op.str());

@@ -55,7 +55,7 @@ std::shared_ptr<ov::frontend::IDecoder> make_decoder(const GraphPart& part, bool
 
 // Returns the op's name in OpenVINO's table: its own name, except for ExecuTorch's copy ops. Their dim_order
 // argument has no effect on contiguous tensors.
-std::string table_name(Symbol op);
+std::string table_name(Name op);
 
 // The name of the model's input or output number `index`.
 std::string input_name(std::size_t index);

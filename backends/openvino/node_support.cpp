@@ -60,14 +60,14 @@ std::optional<NodeSupport> check_values(const Node& node) {
 NodeSupport check_node(const Toolkit& toolkit, const Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr || def->origin != OpOrigin::Torch) return refuse("op", node.op().str());
-  if (def->is(OpFlag::control_flow)) return refuse("control-flow", node.op().str());
-  if (def->is(OpFlag::random)) return refuse("random", node.op().str());
+  if (def->is(OpFlag::ControlFlow)) return refuse("control-flow", node.op().str());
+  if (def->is(OpFlag::Random)) return refuse("random", node.op().str());
   if (!toolkit.ops.contains(table_name(node.op())) && !is_quantized_op(node.op()))
     return refuse("op", node.op().str());
   if (node.results().empty()) return refuse("op", node.op().str());
   if (auto refusal = check_values(node)) return *refusal;
   if (auto refusal = check_integers(node)) return *refusal;
-  return def->is(OpFlag::view) || def->is(OpFlag::may_view) ? take_if_useful() : take();
+  return def->is(OpFlag::View) || def->is(OpFlag::MayView) ? take_if_useful() : take();
 }
 
 }  // namespace depute::openvino

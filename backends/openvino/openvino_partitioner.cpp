@@ -31,7 +31,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 // "aten.gelu.default" is excluded by its full name or by "gelu".
-bool is_excluded(const std::vector<std::string>& excluded, Symbol op) {
+bool is_excluded(const std::vector<std::string>& excluded, Name op) {
   return std::ranges::any_of(excluded, [&](const std::string& name) {
     return op == name || (op.str().find("." + name + ".") != std::string_view::npos);
   });

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> dequantizing = {
     "quantized_decomposed.dequantize_per_tensor.default", "quantized_decomposed.dequantize_per_tensor.tensor",
     "quantized_decomposed.dequantize_per_channel.default"};
 
-bool is_among(Symbol op, const auto& names) {
+bool is_among(Name op, const auto& names) {
   return std::ranges::find(names, op.str()) != names.end();
 }
 
@@ -121,7 +121,7 @@ ov::OutputVector quantize(const NodeContext& context) {
 
 }  // namespace
 
-bool is_quantized_op(Symbol op) {
+bool is_quantized_op(Name op) {
   return is_among(op, quantizing) || is_among(op, dequantizing);
 }
 

@@ -28,7 +28,7 @@ inline constexpr const char* result_type_key = "depute_type";
 std::string converted_op(const GraphPart& part, const Node& node);
 
 // True for ops that are supported although OpenVINO's table does not have them.
-bool is_quantized_op(Symbol op);
+bool is_quantized_op(Name op);
 
 // The conversions of the two custom ops.
 std::vector<std::shared_ptr<ov::Extension>> quantized_extensions();

@@ -21,8 +21,8 @@ namespace {
 // A program with one relu.
 Result<Program> smallest_program() {
   Program program;
-  Method& method = program.add_method(Symbol("forward"));
-  Value* x = method.graph->add_input(Symbol("x"), tensor_type(make_tensor(ScalarType::F32, {1})));
+  Method& method = program.add_method(Name("forward"));
+  Value* x = method.graph->add_input(Name("x"), tensor_type(make_tensor(ScalarType::F32, {1})));
   method.inputs.emplace_back();
   Builder build(*method.graph);
   const std::vector<Argument> outputs = {Argument::of(build.call("aten.relu.default", {x}))};

@@ -16,7 +16,7 @@ constexpr std::size_t max_concat_inputs = 5;
 class LayoutAssigner {
  public:
   explicit LayoutAssigner(const XnnGraph& logical)
-      : logical_(logical), wishes_(find_wishes(logical)), forms_(logical, physical_) {}
+      : logical_(logical), wishes_(find_preferred_orders(logical)), forms_(logical, physical_) {}
   XnnGraph run();
 
  private:

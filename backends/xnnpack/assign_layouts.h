@@ -19,7 +19,7 @@ namespace depute::xnnpack {
 XnnGraph assign_layouts(const XnnGraph& logical);
 
 // Returns the order that each value's readers prefer, or nullopt without preference.
-std::vector<std::optional<Order>> find_wishes(const XnnGraph& logical);
+std::vector<std::optional<Order>> find_preferred_orders(const XnnGraph& logical);
 
 // The fallback order for a mean: the averaged dimensions are second and third from the end.
 Order mean_order(std::size_t rank, const Axes& axes);

@@ -9,12 +9,12 @@ namespace {
 
 // Fewer steps, or copies that a core's own cache holds all together, are not worth the calls: README.md has the
 // measurement (bench/xnnpack_repeats.py).
-constexpr std::size_t least_steps = 4;
-constexpr std::size_t least_copied_bytes = 1 << 20;
+constexpr std::size_t min_steps = 4;
+constexpr std::size_t min_copied_bytes = 1 << 20;
 constexpr std::size_t node_bytes = 2 << 10;  // what the runtime keeps of a node beside its weights
-constexpr std::size_t least_nodes = 3;       // of a step
+constexpr std::size_t min_nodes = 3;         // of a step
 // What is looked at in all, of the graph's size: a graph of thousands of shared weights is no cell.
-constexpr std::size_t most_passes = 32;
+constexpr std::size_t max_passes = 32;
 
 // Corresponding nodes of all steps, one per step.
 using Column = std::vector<const Node*>;
@@ -25,10 +25,10 @@ class RepeatFinder {
       : method_(*context.method), context_(context), is_taken_(is_taken), graph_(*method_.graph) {}
 
   std::vector<std::vector<const Node*>> run() {
-    std::size_t budget = most_passes * graph_.node_count();
+    std::size_t budget = max_passes * graph_.node_count();
     for (const Value* input : graph_.inputs()) {
       const Column seeds = seeds_of(*input);
-      if (seeds.size() < least_steps) continue;
+      if (seeds.size() < min_steps) continue;
       if (budget < graph_.node_count()) break;
       budget -= graph_.node_count();
       find_depths(seeds);
@@ -49,7 +49,7 @@ class RepeatFinder {
   Column seeds_of(const Value& weight) {
     Column seeds;
     const std::size_t count = weight.use_count();
-    if (count < least_steps || !weight.type().is_tensor()) return seeds;
+    if (count < min_steps || !weight.type().is_tensor()) return seeds;
     const std::size_t bytes = weight.tensor().static_bytes().value_or(0);
     if (!are_copies_large(bytes, count, graph_.node_count() / count)) return seeds;
     for (const Use& use : weight.uses()) {
@@ -68,7 +68,7 @@ class RepeatFinder {
   // Of a delegate with all steps: the weights that it packs and the state of its nodes, all but the first step's.
   bool are_copies_large(std::size_t weight_bytes, std::size_t steps, std::size_t nodes_of_step) const {
     return context_.options.repeats == Choice::Always ||
-           weight_bytes + nodes_of_step * node_bytes >= least_copied_bytes / (steps - 1);
+           weight_bytes + nodes_of_step * node_bytes >= min_copied_bytes / (steps - 1);
   }
 
   void number_nodes() {
@@ -183,7 +183,7 @@ class RepeatFinder {
 
   void add_steps(const std::vector<Column>& columns, std::size_t weight_bytes) {
     const bool is_enough =
-        columns.size() >= least_nodes && are_copies_large(weight_bytes, columns[0].size(), columns.size());
+        columns.size() >= min_nodes && are_copies_large(weight_bytes, columns[0].size(), columns.size());
     for (std::size_t step = 0; step < columns[0].size() && is_enough; ++step) {
       std::vector<const Node*>& nodes = steps_.emplace_back();
       for (const Column& column : columns) nodes.push_back(column[step]);

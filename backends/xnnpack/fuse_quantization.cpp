@@ -60,8 +60,8 @@ IntegerForm integer_form(NodeKind kind) {
   }
 }
 
-bool is_within(double ratio, int least_power, int below_power) {
-  return ratio >= std::ldexp(1.0, least_power) && ratio < std::ldexp(1.0, below_power);
+bool is_within(double ratio, int min_power, int below_power) {
+  return ratio >= std::ldexp(1.0, min_power) && ratio < std::ldexp(1.0, below_power);
 }
 
 // Rounds to a whole number of steps. The runtime would round ties together with the zero point.

@@ -11,16 +11,16 @@ namespace {
 
 // A smaller table is not worth a node: it would save less than 8 KB (about 0.5 us per call). With a single
 // reader the product would take twice as long.
-constexpr std::int64_t least_elements = 4096;
-constexpr std::int64_t most_elements = 1 << 22;  // the table is loaded for comparison: 16 MB
-constexpr std::uint32_t least_readers = 2;
+constexpr std::int64_t min_elements = 4096;
+constexpr std::int64_t max_elements = 1 << 22;  // the table is loaded for comparison: 16 MB
+constexpr std::uint32_t min_readers = 2;
 
 // True if both halves of every row are equal.
 bool has_equal_halves(const Constant& table) {
   const Dims sizes = table.sizes();
   if (table.dtype() != ScalarType::F32 || table.is_quantized()) return false;
   if (sizes.empty() || sizes.back().value() % 2 != 0) return false;
-  if (numel(table) < least_elements || numel(table) > most_elements) return false;
+  if (numel(table) < min_elements || numel(table) > max_elements) return false;
   const std::shared_ptr<const Storage> storage = table.storage();
   if (storage->is_elided()) return false;
   const Bytes bytes(storage);
@@ -63,7 +63,7 @@ void halve_tables(XnnGraph& graph) {
   std::vector<ValueId> whole(readers.size(), no_value);  // by value: the replacement of a constant
   std::vector<XnnNode> nodes;
   for (ValueId id = 0; id < readers.size(); ++id) {
-    const bool is_table = readers[id].count >= least_readers && readers[id].are_products;
+    const bool is_table = readers[id].count >= min_readers && readers[id].are_products;
     if (!is_table || !has_equal_halves(*graph.values[id].constant)) continue;
     const ValueId half = graph.add_constant(first_half(*graph.values[id].constant));
     whole[id] = graph.add_value(ScalarType::F32, graph.values[id].constant->sizes());

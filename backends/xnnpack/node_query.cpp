@@ -174,7 +174,7 @@ Check check_limit(const Limit& limit, const NodeQuery& node) {
     case LimitKind::Above:
       return need_above(node, limit);
     case LimitKind::Ints:
-      if (limit.most < limit::most_int + 1)
+      if (limit.most < limit::max_int + 1)
         return need_ints(node, limit.of, static_cast<std::int64_t>(limit.least));
       return need_ints(node, limit.of);
     case LimitKind::OneOf:

@@ -50,7 +50,7 @@ using Forms = std::array<Form, 2>;
 
 namespace limit {
 
-constexpr double most_int = std::numeric_limits<std::int32_t>::max();  // limit of the payload's fields
+constexpr double max_int = std::numeric_limits<std::int32_t>::max();  // limit of the payload's fields
 
 constexpr Limit ranks(std::string_view of, double least, double most) {
   return {.kind = LimitKind::Rank, .of = of, .least = least, .most = most};
@@ -74,7 +74,7 @@ constexpr Limit ints(std::string_view of) {
   return {.kind = LimitKind::Ints, .of = of};
 }
 constexpr Limit ints(std::string_view of, double least) {
-  return {.kind = LimitKind::Ints, .of = of, .least = least, .most = most_int};
+  return {.kind = LimitKind::Ints, .of = of, .least = least, .most = max_int};
 }
 constexpr Limit one_of(std::string_view of, std::span<const double> values) {
   return {.kind = LimitKind::OneOf, .of = of, .values = values};

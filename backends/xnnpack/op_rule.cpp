@@ -28,13 +28,13 @@ constexpr RefusalRule rules[] = {
 
 struct RuleTable {
   std::vector<const OpRule*> ordered;
-  std::unordered_map<Symbol, const OpRule*> by_op;
+  std::unordered_map<Name, const OpRule*> by_op;
 
   RuleTable() {
     for (std::span<const OpRule> family : op_rule_families()) {
       for (const OpRule& rule : family) {
         ordered.push_back(&rule);
-        by_op[Symbol(rule.op)] = &rule;
+        by_op[Name(rule.op)] = &rule;
       }
     }
   }
@@ -47,7 +47,7 @@ const RuleTable& rule_table() {
 
 }  // namespace
 
-const OpRule* find_op_rule(Symbol op) {
+const OpRule* find_op_rule(Name op) {
   const RuleTable& table = rule_table();
   auto found = table.by_op.find(op);
   return found == table.by_op.end() ? nullptr : found->second;

@@ -51,7 +51,7 @@ struct OpRule {
 };
 
 // Returns null if there is no rule.
-const OpRule* find_op_rule(Symbol op);
+const OpRule* find_op_rule(Name op);
 std::span<const OpRule* const> all_op_rules();  // sorted by file name
 
 // All ids of refusals, with their meanings.

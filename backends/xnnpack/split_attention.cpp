@@ -14,9 +14,9 @@
 namespace depute::xnnpack {
 namespace {
 
-constexpr double most_bytes = 16 << 20;  // scores up to this size in bytes are not split
+constexpr double max_bytes = 16 << 20;  // scores up to this size in bytes are not split
 constexpr double part_bytes = 12 << 20;
-constexpr std::int64_t most_parts = 64;
+constexpr std::int64_t max_parts = 64;
 
 class AttentionSplitter {
  public:
@@ -89,9 +89,9 @@ std::int64_t AttentionSplitter::parts_of(const XnnNode& product) const {
     if (!size.is_constant()) return 1;
     bytes *= static_cast<double>(size.value());
   }
-  if (bytes <= most_bytes) return 1;
+  if (bytes <= max_bytes) return 1;
   const auto parts = static_cast<std::int64_t>(bytes / part_bytes) + 1;
-  return std::min({parts, most_parts, scores.sizes[row_dim(scores.sizes)].value()});
+  return std::min({parts, max_parts, scores.sizes[row_dim(scores.sizes)].value()});
 }
 
 // Slices rows of an operand of `node`. A single row is broadcast and returned unchanged.

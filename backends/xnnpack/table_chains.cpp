@@ -7,7 +7,7 @@ namespace depute::xnnpack {
 namespace {
 
 // The runtime looks at ten nodes at a time, and a table counts as one of them.
-constexpr std::size_t most_nodes = 9;
+constexpr std::size_t max_nodes = 9;
 
 bool is_single(const XnnValue& value) {
   const auto count = TensorType{.dtype = value.dtype, .sizes = value.sizes}.static_numel();
@@ -34,7 +34,7 @@ TableChains::Chain TableChains::chain_at(ValueId value) const {
 std::optional<ValueId> TableChains::extend(ValueId operand, ValueId output, std::size_t nodes) {
   const Chain chain = chain_at(operand);
   if (chain.start == no_value) return std::nullopt;
-  const bool is_too_long = chain.nodes > 0 && chain.nodes + nodes > most_nodes;
+  const bool is_too_long = chain.nodes > 0 && chain.nodes + nodes > max_nodes;
   ends_[output] = is_too_long ? Chain{nodes, operand} : Chain{chain.nodes + nodes, chain.start};
   return is_too_long ? std::optional(operand) : std::nullopt;
 }

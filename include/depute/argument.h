@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <span>
 
+#include "depute/name.h"
 #include "depute/scalar_type.h"
-#include "depute/symbol.h"
 
 #pragma GCC visibility push(default)
 
@@ -72,8 +72,8 @@ struct Argument {
   static Argument of(depute::MemoryFormat value);
   static Argument of(depute::Layout value);
   static Argument of(Graph* graph);
-  static Argument text(Kind kind, Symbol text);  // String, Operator, Device, Delegate
-  static Argument string(std::string_view value) { return text(Kind::String, Symbol(value)); }
+  static Argument text(Kind kind, Name text);  // String, Operator, Device, Delegate
+  static Argument string(std::string_view value) { return text(Kind::String, Name(value)); }
   // The cells must outlive the argument. Graph::list and Graph::map make cells that live as long as the
   // graph.
   static Argument list_of(std::span<Argument> elements);
@@ -91,7 +91,7 @@ struct Argument {
   double as_double() const;
   bool as_bool() const;
   const Graph* as_graph() const;
-  Symbol as_symbol() const;
+  Name as_symbol() const;
   depute::ScalarType as_scalar_type() const;
   std::span<const Argument> as_list() const;
   std::span<const NamedArgument> as_map() const;
@@ -114,7 +114,7 @@ struct Argument {
 };
 
 struct NamedArgument {
-  Symbol name;
+  Name name;
   Argument value;
 };
 

@@ -96,8 +96,8 @@ class Backend {
   // the default, disables caching (result_cache.h).
   virtual std::string cache_version() const { return {}; }
 
-  // True if preprocess() runs in another process, like Partitioner::asks_elsewhere().
-  virtual bool asks_elsewhere() const { return false; }
+  // True if preprocess() runs in another process, like Partitioner::is_remote().
+  virtual bool is_remote() const { return false; }
 
   // Returns a readable form of a payload; `depute show` prints it below the delegate. The bytes come from a
   // file and may be corrupt: fails with the position of the error. The default returns an empty text.

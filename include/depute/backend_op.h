@@ -8,7 +8,7 @@
 //       %r: none = aten.relu.default(%m)
 //       return %r
 //     })"}));
-//   const std::vector<Symbol> bound = {Symbol("my_chip.mul_relu.default")};
+//   const std::vector<Name> bound = {Name("my_chip.mul_relu.default")};
 //   DEPUTE_TRY(std::size_t replaced, bind_backend_ops(program, ops, bound));
 //
 // The op's arguments are the pattern's inputs, and its results are the pattern's results. Their types follow
@@ -69,7 +69,7 @@ struct BackendOpSpec {
 };
 
 struct BackendOp {
-  Symbol name;
+  Name name;
   BackendOpSpec spec;
   std::string schema;                // "my_chip.mul_relu.default(Tensor a, Tensor b) -> Tensor"
   std::optional<Pattern> pattern;    // replaced by this op
@@ -105,9 +105,9 @@ class BackendOps final : public OpTable {
   Extent extent() const { return {libraries_.size(), ops_.size()}; }
   void take_back(Extent extent);
 
-  const OpDef* find(Symbol op) const override;
+  const OpDef* find(Name op) const override;
   // Null if `name` is not a backend op; the pointer is to the registered op.
-  const BackendOp* find_backend_op(Symbol name) const;
+  const BackendOp* find_backend_op(Name name) const;
   // Returns the overloads of "library.op" as op names: PyTorch's first, then backend ops in the order they
   // were added.
   std::vector<std::string> packet(std::string_view packet) const;
@@ -118,7 +118,7 @@ class BackendOps final : public OpTable {
 
   std::vector<std::string> libraries_ = {"executorch_prim", "quantized_decomposed", "DO_NOT_USE_TEST_ONLY"};
   std::vector<std::unique_ptr<BackendOp>> ops_;
-  std::unordered_map<Symbol, const BackendOp*> by_name_;
+  std::unordered_map<Name, const BackendOp*> by_name_;
 };
 
 // Replaces all matches of the ops' patterns by the ops, in all graphs of `program`, and switches the graphs
@@ -126,7 +126,7 @@ class BackendOps final : public OpTable {
 // number of replacements. A new node gets the debug handle and source of the last node it replaces;
 // Node::replaced has the origins of all.
 Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
-                                     std::span<const Symbol> names);
+                                     std::span<const Name> names);
 
 // Replaces backend ops by their patterns, also ops that occur in patterns: all ops with a pattern, or only
 // ops without a kernel. Returns the number of replacements. Fails for an op with neither kernel nor pattern,

@@ -179,7 +179,7 @@ class Builder {
   SizeValues* sizes_;
   Method* method_ = nullptr;
   std::unique_ptr<SizeValues> own_sizes_;  // used if the caller gave no table
-  Symbol tag_;
+  Name tag_;
   NodeOrigin origin_;
   std::span<const NodeOrigin> replaced_;
   Status status_;

@@ -6,7 +6,7 @@
 //   DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));          // bytes.pte
 //
 // compile() is all of it from file to file. Callers who want other steps between them have the parts of
-// lower(): normalize() (normalize.h), make_report() (report.h), Compiler::hand_over(), lower_leftovers(); and
+// lower(): normalize() (normalize.h), make_report() (report.h), Compiler::hand_over(), lower_undelegated(); and
 // what these are made of: bind_backend_ops() and expand_backend_ops() (backend_op.h), to_backend()
 // (to_backend.h), what adds to reports, unmet() (requirement.h).
 //
@@ -185,7 +185,7 @@ class Compiler {
 
 // Lowers the undelegated nodes: replaces backend ops without a kernel by their patterns and decomposes ops
 // that were kept whole for a backend.
-Result<Program> lower_leftovers(Program program, const LowerOptions& options = {});
+Result<Program> lower_undelegated(Program program, const LowerOptions& options = {});
 
 // Names passed to LowerOptions::observe, in order.
 std::vector<std::string_view> step_names();

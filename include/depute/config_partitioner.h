@@ -52,7 +52,7 @@ class ConfigPartitioner : public ProposingPartitioner {
   Result<Proposal> propose(const Program& program, const Method& method) const override;
 
  private:
-  using Configs = std::unordered_map<Symbol, std::unique_ptr<OpConfig>>;
+  using Configs = std::unordered_map<Name, std::unique_ptr<OpConfig>>;
   ConfigPartitioner(Configs configs, ProposeOptions options)
       : configs_(std::make_shared<const Configs>(std::move(configs))), options_(std::move(options)) {}
 

@@ -65,7 +65,7 @@ class Storage {
   // Hash of a lazy storage's bytes, which are made once for it and not kept. Thread-safe.
   const Hash128& produced_hash() const;
   // Says whose bytes a lazy storage has, for the error of a producer that fails. Thread-safe.
-  void name_maker(Symbol maker) const;
+  void name_maker(Name maker) const;
 
  private:
   Storage() = default;

@@ -59,7 +59,7 @@ class FilteredPartitioner : public Partitioner {
   }
   Result<PartitionResult> partition(const Program& program, const Method& method) const override;
   Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override;
-  bool asks_elsewhere() const override { return inner_->asks_elsewhere(); }
+  bool is_remote() const override { return inner_->is_remote(); }
 
  private:
   void apply(Proposal& proposal) const;

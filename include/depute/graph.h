@@ -1,6 +1,6 @@
 // Graphs of nodes: an ordered list of operator calls on values, in SSA form.
 //
-//   Node* relu = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("relu"), type}});
+//   Node* relu = graph.add(Name("aten.relu.default"), {Argument::of(x)}, {}, {{Name("relu"), type}});
 //   graph.replace_uses(*old, relu->result());
 //   graph.erase(*dead);
 //
@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "depute/argument.h"
+#include "depute/name.h"
 #include "depute/result.h"
-#include "depute/symbol.h"
 #include "depute/type.h"
 
 #pragma GCC visibility push(default)
@@ -45,7 +45,7 @@ struct OpDef;  // the record of an op: op.h
 class OpTable {
  public:
   virtual ~OpTable() = default;
-  virtual const OpDef* find(Symbol op) const = 0;  // null for an unknown op; thread-safe
+  virtual const OpDef* find(Name op) const = 0;  // null for an unknown op; thread-safe
 };
 
 // Op table of PyTorch's ops and the compiler's own ops. Lives until the process ends.
@@ -74,11 +74,11 @@ class Use {
 
 // Location in the user's model that a node comes from; shared by many nodes.
 struct SourceLocation {
-  Symbol file;  // path of the Python file as stored in the program
+  Name file;  // path of the Python file as stored in the program
   std::int32_t line = 0;
-  Symbol module_path;  // "features.0.conv", from nn_module_stack
-  Symbol original_op;  // the operator the user's program called, before decomposition
-  Symbol line_text;    // source line, if the program contains it: "return self.conv(x)"
+  Name module_path;  // "features.0.conv", from nn_module_stack
+  Name original_op;  // the operator the user's program called, before decomposition
+  Name line_text;    // source line, if the program contains it: "return self.conv(x)"
 
   std::string str() const;  // "model.py:12 (features.0.conv)"; empty if unknown
   // Compares locations without line_text, which the text form of a program omits.
@@ -99,7 +99,7 @@ class Value {
   Value(const Value&) = delete;
   Value& operator=(const Value&) = delete;
 
-  Symbol name() const { return name_; }
+  Name name() const { return name_; }
   const Type& type() const { return *type_; }                 // change it with set_type()
   const TensorType& tensor() const { return type_->tensor; }  // requires type().is_tensor()
   Node* producer() { return producer_; }                      // null for a graph input
@@ -148,7 +148,7 @@ class Value {
   friend class Graph;
   Value() = default;
 
-  Symbol name_;
+  Name name_;
   const Type* type_ = nullptr;  // owned by the graph; values of equal types share it
   Node* producer_ = nullptr;
   std::uint32_t index_ = 0;
@@ -156,7 +156,7 @@ class Value {
 };
 
 struct ResultSpec {
-  Symbol name;
+  Name name;
   Type type;
 };
 
@@ -165,7 +165,7 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  Symbol op() const { return op_; }
+  Name op() const { return op_; }
   // Entry of the op in the graph's op table. Null for an unknown op, which is opaque to the compiler.
   const OpDef* def() const { return def_; }
   std::span<const Argument> args() const { return args_; }
@@ -197,10 +197,10 @@ class Node {
   const Node* previous() const { return previous_; }
 
   // Name for messages: the name of the first result, or the op for a node without results.
-  Symbol display_symbol() const { return results_.empty() ? op_ : results_[0]->name(); }
+  Name display_symbol() const { return results_.empty() ? op_ : results_[0]->name(); }
   std::string_view display_name() const { return display_symbol().str(); }
 
-  Symbol tag;                              // delegation tag; empty when none
+  Name tag;                                // delegation tag; empty when none
   std::uint32_t debug_handle = 0;          // 0: none
   const SourceLocation* source = nullptr;  // owned by this graph or by one that outlives it
   // For a node that replaces several nodes: the origin of each of them, in their order. The node's own debug
@@ -213,7 +213,7 @@ class Node {
   template <typename AnyGraph>
   std::vector<AnyGraph*> collect_bodies() const;
 
-  Symbol op_;
+  Name op_;
   const OpDef* def_ = nullptr;
   std::uint32_t id_ = 0;
   bool is_return_ = false;
@@ -240,14 +240,14 @@ Failure node_failure(const Node& node, std::string_view code, std::string_view m
 class Graph {
  public:
   // `ops` must outlive the graph; a Program ensures this for its graphs.
-  explicit Graph(Symbol name = {}, const OpTable& ops = *torch_ops()) : Graph(&ops, name) {}
+  explicit Graph(Name name = {}, const OpTable& ops = *torch_ops()) : Graph(&ops, name) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
   const OpTable& ops() const { return *ops_; }
   void use_ops(const OpTable& ops);  // looks up all nodes' ops again
-  Symbol name() const { return name_; }
-  void set_name(Symbol name) { name_ = name; }
+  Name name() const { return name_; }
+  void set_name(Name name) { name_ = name; }
   std::span<Value* const> inputs() { return inputs_; }
   std::span<const Value* const> inputs() const { return inputs_; }
   std::span<const Argument> outputs() const { return return_->args(); }
@@ -298,12 +298,12 @@ class Graph {
   NodeRange<const Node> nodes() const { return {first_}; }
 
   // --- building. Names are made unique in the graph: "add" may become "add_1".
-  Value* add_input(Symbol name, const Type& type);
+  Value* add_input(Name name, const Type& type);
   // Adds a node before `before` (null: at the end). Values in arguments must be this graph's, and lists come
   // from its list().
-  Node* add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
+  Node* add(Name op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
             std::span<const ResultSpec> results, Node* before = nullptr);
-  Node* add(Symbol op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
+  Node* add(Name op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
             std::initializer_list<ResultSpec> results, Node* before = nullptr);
   Argument list(std::span<const Argument> elements);
   Argument list(std::initializer_list<Argument> elements);
@@ -327,9 +327,9 @@ class Graph {
   void set_operand(Use& use, Argument replacement);   // replaces one use
   void set_operand(Node& node, std::size_t operand, Value* value);  // replaces one use by its index
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
-  void set_op(Node& node, Symbol op);
+  void set_op(Node& node, Name op);
   void set_type(Value& value, const Type& type);
-  void rename(Value& value, Symbol name);
+  void rename(Value& value, Name name);
   void erase(Node& node);                             // results must have no uses
   void erase_input(std::size_t index);                // must have no uses; later inputs move up by one
   void retain_inputs(const std::vector<bool>& keep);  // erases all inputs with keep[i] == false
@@ -355,11 +355,11 @@ class Graph {
   }
 
   void expect_names(std::size_t count) { names_.reserve(names_.size() + count); }  // reserves space
-  Symbol unique_name(Symbol wanted);  // `wanted`, or `wanted` with the first free suffix _1, _2, ...
-  bool has_name(Symbol name) const { return names_.contains(name); }  // true for names in use or used before
+  Name unique_name(Name wanted);  // `wanted`, or `wanted` with the first free suffix _1, _2, ...
+  bool has_name(Name name) const { return names_.contains(name); }  // true for names in use or used before
 
  private:
-  Graph(const OpTable* ops, Symbol name);
+  Graph(const OpTable* ops, Name name);
   using ImportFunction = Argument (*)(void* context, const Argument& leaf);
   Argument import_argument(const Argument& argument, ImportFunction map_leaf, void* context);
   void check_argument(const Argument& argument) const;
@@ -377,7 +377,7 @@ class Graph {
 
   std::pmr::monotonic_buffer_resource arena_;
   const OpTable* ops_;
-  Symbol name_;
+  Name name_;
   std::vector<Value*> inputs_;
   Node* return_ = nullptr;
   Node* first_ = nullptr;
@@ -385,7 +385,7 @@ class Graph {
   std::size_t node_count_ = 0;
   std::uint32_t node_ids_ = 1;  // the return node has 0
   std::uint64_t revision_ = 0;
-  std::pmr::unordered_map<Symbol, std::uint32_t> names_{&arena_};  // taken names -> next suffix to try
+  std::pmr::unordered_map<Name, std::uint32_t> names_{&arena_};  // taken names -> next suffix to try
   struct TypeHash {
     std::size_t operator()(const Type& type) const;
   };

@@ -38,7 +38,7 @@ Result<Program> normalize(Program program, const NormaliseOptions& options = {})
 
 // Normalizes undelegated nodes after partitioning: also decomposes ops that were kept whole for a partitioner
 // that did not take them.
-Result<Program> normalize_leftovers(Program program, const NormaliseOptions& options = {});
+Result<Program> normalize_undelegated(Program program, const NormaliseOptions& options = {});
 
 }  // namespace depute
 

@@ -48,7 +48,7 @@ enum class ArgType : std::uint8_t {
 };
 
 struct ArgDef {
-  Symbol name;
+  Name name;
   ArgType type = ArgType::Any;
   bool is_list = false;            // int[], Tensor[], ...
   bool is_optional = false;        // may be None
@@ -71,40 +71,40 @@ struct ReturnDef {
 // the compiler itself; verify_input() rejects them, except for delegate.call.
 enum class OpOrigin : std::uint8_t { Torch, Backend, Compiler };
 
-// Set of flags: OpFlag::core | OpFlag::pointwise.
+// Set of flags: OpFlag::Core | OpFlag::Pointwise.
 enum class OpFlag : std::uint32_t {
-  no_flags = 0,
-  core = 1 << 0,       // is not decomposed by normalization
-  pointwise = 1 << 1,  // broadcasts and computes element by element
-  view = 1 << 2,       // the result always aliases the first argument in torch
-  random = 1 << 3,     // not a function of its arguments
-  drop = 1 << 4,       // an assertion, removed by normalization
-  reduction = 1 << 5,
-  symbolic = 1 << 6,            // computes sym ints, floats, bools (sym_size, _operator.add, ...)
-  control_flow = 1 << 7,        // has graph arguments
-  may_view = 1 << 8,            // the result aliases the first argument in torch if no element has to move
-  inplace_twin = 1 << 9,        // has an in-place variant ("_") that writes the result to the first argument
-  copy_twin = 1 << 10,          // is a view that has a copy variant ("_copy")
-  promotes_to_float = 1 << 11,  // computes integers in the default floating-point type
-  reads_layout = 1 << 12,       // depends on the strides of its argument
-  quantization = 1 << 13,  // part of quantization patterns of backends; folded only if it produces integers
-  variadic = 1 << 14,      // takes and returns any number of values behind those in the schema
+  None = 0,
+  Core = 1 << 0,       // is not decomposed by normalization
+  Pointwise = 1 << 1,  // broadcasts and computes element by element
+  View = 1 << 2,       // the result always aliases the first argument in torch
+  Random = 1 << 3,     // not a function of its arguments
+  Assertion = 1 << 4,  // an assertion, removed by normalization
+  Reduction = 1 << 5,
+  Symbolic = 1 << 6,          // computes sym ints, floats, bools (sym_size, _operator.add, ...)
+  ControlFlow = 1 << 7,       // has graph arguments
+  MayView = 1 << 8,           // the result aliases the first argument in torch if no element has to move
+  InPlaceVariant = 1 << 9,    // has an in-place variant ("_") that writes the result to the first argument
+  CopyVariant = 1 << 10,      // is a view that has a copy variant ("_copy")
+  PromotesToFloat = 1 << 11,  // computes integers in the default floating-point type
+  ReadsLayout = 1 << 12,      // depends on the strides of its argument
+  Quantization = 1 << 13,  // part of quantization patterns of backends; folded only if it produces integers
+  Variadic = 1 << 14,      // takes and returns any number of values behind those in the schema
   // The kernel first copies an argument to the result and then changes it, so the planner may give both the
   // same memory. The argument is the first one; for an op with aliased arguments, each of its last results
   // belongs to one aliased argument.
-  copies_first = 1 << 15,
-  joins = 1 << 16,  // concatenates the tensors of its first argument along `dim`
+  MayAliasOperand = 1 << 15,
+  Concat = 1 << 16,  // concatenates the tensors of its first argument along `dim`
   // Element type in which torch.autocast on a CPU computes the op: the region's type, f32, or the widest type
   // of the operands.
-  autocast_lower = 1 << 17,
-  autocast_f32 = 1 << 18,
-  autocast_promote = 1 << 19,
-  autocast_inside = 1 << 20,  // torch makes it of ops that are converted, to results that do not tell
-  along_dim =
+  AutocastLower = 1 << 17,
+  AutocastF32 = 1 << 18,
+  AutocastPromote = 1 << 19,
+  AutocastInside = 1 << 20,  // torch makes it of ops that are converted, to results that do not tell
+  AlongDim =
       1 << 21,  // works on each row along `dim` of its first argument alone, of others element by element
   // torch copies the first argument with its strides and writes a part of the copy: elements that share memory change
   // together.
-  copies_layout = 1 << 22,
+  CopiesLayout = 1 << 22,
 };
 
 constexpr OpFlag operator|(OpFlag a, OpFlag b) {
@@ -147,12 +147,12 @@ using WriteBackFunction = Result<Value*> (*)(Builder& b, const OpCall& call, Val
                                              std::size_t result);
 
 struct OpDef {
-  Symbol name;  // "aten.add.Tensor"
+  Name name;  // "aten.add.Tensor"
   // Line of the table: "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
   std::string schema;
   std::vector<ArgDef> args;
   std::vector<ReturnDef> returns;
-  OpFlag flags = OpFlag::no_flags;
+  OpFlag flags = OpFlag::None;
   OpOrigin origin = OpOrigin::Torch;
   ViewKind view_kind = ViewKind::None;
   InferFunction infer = nullptr;
@@ -164,17 +164,17 @@ struct OpDef {
   std::string out_name;                   // ExecuTorch's kernel, "aten::add.out"; empty if there is none
   const BackendOp* backend_op = nullptr;  // set for a backend op (backend_op.h)
   // For results whose size depends on data (nonzero, unique): the argument that bounds it.
-  Symbol chosen_from;
-  Symbol functional;  // for an in-place or copy variant: the functional op
+  Name data_dependent_size;
+  Name functional;  // for an in-place or copy variant: the functional op
   std::vector<std::unique_ptr<Argument[]>> default_lists;  // elements of list-valued default arguments
 
-  bool is(OpFlag flag) const { return (flags & flag) != OpFlag::no_flags; }
+  bool is(OpFlag flag) const { return (flags & flag) != OpFlag::None; }
   bool mutates() const;
   // True for an op without side effects whose results depend on its arguments only. Such a node may be
   // folded, and removed if unused.
   bool is_pure() const;
-  bool promotes() const;             // an argument takes part in type promotion
-  int arg_index(Symbol name) const;  // -1 if there is no such argument
+  bool promotes() const;           // an argument takes part in type promotion
+  int arg_index(Name name) const;  // -1 if there is no such argument
   // True for arguments of the out variant. False for dtype, layout, device and pin_memory of a factory op,
   // which are given by the out tensor.
   bool is_kernel_argument(std::size_t arg) const;

@@ -11,7 +11,7 @@
 namespace depute {
 
 struct OpsToNotDecompose {
-  std::vector<Symbol> ops;
+  std::vector<Name> ops;
   std::function<bool(const Node&)> filter;  // selects nodes with these ops; empty: all
 };
 

@@ -1,7 +1,7 @@
 // A unique_ptr that propagates const: through a const Owned<T> only a const T is reachable.
 //
 //   Owned<Graph> graph = std::make_unique<Graph>();
-//   graph->add_input(Symbol("x"), type);  // through a Graph&
+//   graph->add_input(Name("x"), type);  // through a Graph&
 //   std::as_const(graph)->inputs();       // through a const Graph&
 //
 // It has the interface of unique_ptr and is constructed from one.

@@ -44,14 +44,14 @@ struct PartitionPlan {
 };
 
 struct PartitionResult {
-  std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
+  std::map<Name, DelegationSpec, SymbolTextLess> partition_tags;
   // Tag per node, for nodes of the method's graph and its bodies. Untagged nodes run on the portable runtime;
   // nodes in the bodies of a tagged control-flow node belong to its tag. Graphs are in the order of
   // walk_graphs (ir/walk.h), nodes in graph order.
-  std::vector<std::pair<const Node*, Symbol>> node_tags;
+  std::vector<std::pair<const Node*, Name>> node_tags;
   // Constants, and buffers with their mutation, that move into the delegate of a tag. A constant used by
   // several tags is listed once for each.
-  std::vector<std::pair<const Value*, Symbol>> constant_tags;
+  std::vector<std::pair<const Value*, Name>> constant_tags;
   // Constants that must not be copied: to_backend() fails if one moves into a delegate and has users
   // elsewhere. Other constants are copied, which copies a view but no bytes.
   std::vector<const Value*> no_copy;
@@ -59,7 +59,7 @@ struct PartitionResult {
   // contradicts its tag, gets a verdict derived from the tag.
   std::vector<std::pair<const Node*, Verdict>> verdicts;
   // By tag, for partitions of plan_together(); other partitioners leave it empty.
-  std::unordered_map<Symbol, PartitionPlan> plans;
+  std::unordered_map<Name, PartitionPlan> plans;
 };
 
 }  // namespace depute

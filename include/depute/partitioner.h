@@ -41,7 +41,7 @@ class Partitioner {
 
   // True if partition() runs in another process, on a copy. It cannot modify the program, so to_backend()
   // does not check.
-  virtual bool asks_elsewhere() const { return false; }
+  virtual bool is_remote() const { return false; }
 };
 
 }  // namespace depute

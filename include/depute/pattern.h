@@ -37,14 +37,14 @@ bool is_literal_input(const Value& input);
 
 class Pattern {
  public:
-  Symbol name() const { return method_->name; }
+  Name name() const { return method_->name; }
   const Method& method() const { return *method_; }
 
   // An expected argument of a pattern node, with its position. For a known op the position is that in the
   // schema, so that positional arguments, keywords and defaults agree; otherwise it is as written.
   struct Wish {
     std::size_t position = 0;  // in the schema, or among positional arguments
-    Symbol keyword;            // for an op without schema; empty for positional arguments
+    Name keyword;              // for an op without schema; empty for positional arguments
     const Argument* argument = nullptr;
   };
   struct PatternNode {

@@ -15,7 +15,7 @@
 
 namespace depute {
 
-using ValueNames = std::unordered_map<const Value*, Symbol>;
+using ValueNames = std::unordered_map<const Value*, Name>;
 
 struct PrintOptions {
   // Constants and blobs up to this size are printed completely. Larger ones become elided(size, "xxh3:..."),

@@ -28,7 +28,7 @@ namespace depute {
 struct InputSpec {
   enum class Kind : std::uint8_t { UserInput, Parameter, Buffer, Constant, CustomObj, Token };
   Kind kind = Kind::UserInput;
-  Symbol target;
+  Name target;
   bool persistent = true;  // Buffer
   // Value to which torch.export specialized this user input (bool, int, float, string, None). The caller must
   // pass this value.
@@ -40,14 +40,14 @@ struct InputSpec {
 struct OutputSpec {
   enum class Kind : std::uint8_t { UserOutput, BufferMutation, ParameterMutation, UserInputMutation, Token };
   Kind kind = Kind::UserOutput;
-  Symbol target;  // mutations: the buffer's data key, or the name of the user input
+  Name target;  // mutations: the buffer's data key, or the name of the user input
 
   // True for a mutation of program state that persists until the next call.
   bool mutates_data() const { return kind == Kind::BufferMutation || kind == Kind::ParameterMutation; }
 };
 
 struct Method {
-  Symbol name;
+  Name name;
   Owned<Graph> graph;
   std::vector<Owned<Graph>> bodies;  // control-flow bodies used by nodes of this method
   std::vector<InputSpec> inputs;     // one per graph input
@@ -100,7 +100,7 @@ inline constexpr std::uint32_t max_arena_padding = 4096;
 
 // A part of a program compiled by a backend (ExecuTorch's LoweredBackendModule).
 struct Delegate {
-  Symbol name;  // unique in the program
+  Name name;  // unique in the program
   std::string backend_id;
   std::vector<CompileSpec> compile_specs;
   std::shared_ptr<const Storage> processed_bytes;
@@ -115,7 +115,7 @@ struct Delegate {
 
 // Orders symbols by text, for maps that are written to files.
 struct SymbolTextLess {
-  bool operator()(Symbol a, Symbol b) const { return a.str() < b.str(); }
+  bool operator()(Name a, Name b) const { return a.str() < b.str(); }
 };
 
 class Program {
@@ -125,18 +125,18 @@ class Program {
   Program(Program&&) = default;
   Program& operator=(Program&&) = default;
 
-  std::shared_ptr<const OpTable> ops;                 // op table of all graphs; set by use_ops()
-  std::vector<Owned<Method>> methods;                 // in input order
-  std::map<Symbol, TensorData, SymbolTextLess> data;  // constants by key
-  Ranges ranges;                                      // ranges of symbols
-  std::vector<Owned<Delegate>> delegates;             // in creation order
+  std::shared_ptr<const OpTable> ops;               // op table of all graphs; set by use_ops()
+  std::vector<Owned<Method>> methods;               // in input order
+  std::map<Name, TensorData, SymbolTextLess> data;  // constants by key
+  Ranges ranges;                                    // ranges of symbols
+  std::vector<Owned<Delegate>> delegates;           // in creation order
 
   Method* find_method(std::string_view name);
   const Method* find_method(std::string_view name) const;
-  const Delegate* find_delegate(Symbol name) const;
-  const TensorData* find_data(Symbol key) const;
-  Symbol unique_data_key(std::string_view wanted) const;
-  Method& add_method(Symbol name);
+  const Delegate* find_delegate(Name name) const;
+  const TensorData* find_data(Name key) const;
+  Name unique_data_key(std::string_view wanted) const;
+  Method& add_method(Name name);
 };
 
 // Copies the graphs; shares constants, delegate bytes and original subprograms.

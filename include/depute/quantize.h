@@ -62,9 +62,9 @@ Result<QuantiseRule> parse_quantize_rule(std::string_view text);
 std::vector<std::string> quantize_rule_words();
 
 struct QuantisedLayer {
-  Symbol method;
-  Symbol node;    // name in the input program
-  Symbol weight;  // key of the constant
+  Name method;
+  Name node;    // name in the input program
+  Name weight;  // key of the constant
   std::string module;
   std::string scheme;
   std::uint64_t float_bytes = 0;

@@ -22,31 +22,31 @@ namespace depute {
 
 // One node of the normalized program.
 struct NodeReport {
-  Symbol method;
-  Symbol graph;  // control-flow body with the node; empty: graph of the method
-  Symbol node;
-  Symbol op;
+  Name method;
+  Name graph;  // control-flow body with the node; empty: graph of the method
+  Name node;
+  Name op;
   SourceLocation source;
   std::uint32_t debug_handle = 0;
   // Multiply-accumulates at the maximum sizes; nullopt if a size is unbounded.
   std::optional<std::uint64_t> macs = 0;
   std::string owner;  // backend name, "portable", "no-kernel" or "refused" (see add_refusals)
-  Symbol delegate;    // set if delegated
+  Name delegate;      // set if delegated
   // Backend name and its verdict, in the order in which the backends rejected the node.
   std::vector<std::pair<std::string, Verdict>> reasons;
 };
 
 // Reason why the program cannot be executed. Such a program can be explained, but not written.
 struct RefusalReport {
-  Symbol method;
-  Symbol graph;  // as in NodeReport
-  Symbol node;   // in the lowered program; empty: the cause is not a single node
+  Name method;
+  Name graph;  // as in NodeReport
+  Name node;   // in the lowered program; empty: the cause is not a single node
   Diagnostic cause;
 };
 
 struct DelegateReport {
-  Symbol name;
-  Symbol method;
+  Name name;
+  Name method;
   std::string backend_id;
   std::uint64_t nodes = 0;
   std::uint64_t inputs = 0;
@@ -57,7 +57,7 @@ struct DelegateReport {
   std::optional<std::uint64_t> boundary_bytes = 0;
   // Name of an earlier identical delegate, which the runtime loads and calls instead of this one. Empty:
   // none.
-  Symbol repeats = {};
+  Name repeats = {};
   std::string info = {};  // backend's own description of the blob; may be empty
 };
 

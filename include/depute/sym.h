@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/name.h"
 #include "depute/result.h"
-#include "depute/symbol.h"
 
 #pragma GCC visibility push(default)
 
@@ -63,7 +63,7 @@ struct SymExpr {
   SymFunction function = SymFunction::Other;  // Call
   std::int64_t int_value = 0;                 // Int
   double float_value = 0;                     // Float
-  Symbol name;                                // Symbol: its name; Call: name of the function
+  Name name;                                  // Symbol: its name; Call: name of the function
   std::vector<const SymExpr*> args;           // Call
   std::uint32_t depth = 1;
   std::uint32_t size = 1;  // number of nodes of the tree
@@ -151,7 +151,7 @@ std::optional<std::int64_t> evaluate(const SymInt& value,
                                      const std::map<std::string, std::int64_t, std::less<>>& symbols);
 
 // Returns the symbols of an expression, each once, in order of first occurrence.
-std::vector<Symbol> symbols_of(const SymExpr* expr);
+std::vector<Name> symbols_of(const SymExpr* expr);
 
 }  // namespace depute
 

@@ -47,31 +47,31 @@ struct ToBackendOptions {
 
 // Verdict of a node, stored by name so that it outlives the graph.
 struct NodeVerdict {
-  Symbol method;
-  Symbol graph;  // control-flow body with the node; empty: graph of the method
-  Symbol node;   // name of its first result in the normalized program
-  Symbol op;
+  Name method;
+  Name graph;  // control-flow body with the node; empty: graph of the method
+  Name node;   // name of its first result in the normalized program
+  Name op;
   std::string source;  // "model.py:12 (features.0)"
-  Symbol delegate;     // name of its delegate; empty if undelegated
+  Name delegate;       // name of its delegate; empty if undelegated
   Verdict verdict;
   std::vector<std::uint32_t> replaced = {};  // debug handles of the nodes in whose place it stands
 };
 
 // Reason why two delegates of one backend are not one (why_apart.h), stored by name.
 struct ApartDelegates {
-  Symbol method;
-  Symbol graph;  // as in NodeVerdict
-  Symbol first;  // delegate names
-  Symbol second;
+  Name method;
+  Name graph;  // as in NodeVerdict
+  Name first;  // delegate names
+  Name second;
   WhyApart::Reason reason = WhyApart::Reason::Choice;
-  std::vector<Symbol> path;  // node names
-  std::vector<Symbol> path_after;
+  std::vector<Name> path;  // node names
+  std::vector<Name> path_after;
   std::string text;
 };
 
 struct AllApart {
   std::vector<ApartDelegates> pairs;  // in method order
-  std::size_t not_told = 0;           // number of omitted pairs
+  std::size_t omitted = 0;            // number of omitted pairs
 };
 
 struct Lowered {

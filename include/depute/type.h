@@ -70,7 +70,7 @@ struct Type {
   Kind kind = Kind::None;
   TensorType tensor;              // Tensor
   const SymExpr* expr = nullptr;  // SymInt, SymFloat, SymBool: the value as an expression, if known
-  Symbol class_name;              // CustomObj
+  Name class_name;                // CustomObj
 
   bool is_tensor() const { return kind == Kind::Tensor; }
   friend bool operator==(const Type&, const Type&) = default;

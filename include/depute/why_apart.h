@@ -28,8 +28,8 @@ struct WhyApart {
     Choice,    // possible; the partitioner drew them so
   };
   const Graph* graph = nullptr;
-  Symbol first;
-  Symbol second;
+  Name first;
+  Name second;
   Reason reason = Reason::Choice;
   // Circle: the path. OneMore: a path to the later node that passes all partitions before it. The middle of a
   // long path is omitted.
@@ -41,7 +41,7 @@ struct WhyApart {
 
 struct WhyAllApart {
   std::vector<WhyApart> pairs;
-  std::size_t not_told = 0;  // number of omitted pairs
+  std::size_t omitted = 0;  // number of omitted pairs
 };
 
 // Pairs of a method: a path can be as long as the graph. Repeats, which have none, do not count.

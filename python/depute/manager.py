@@ -328,7 +328,7 @@ class EdgeProgramManager(_Manager):
 
     def _written(self, config, progress):
         with waiting(progress, "to_executorch"):
-            native, report = _depute.lower_leftovers(self.program._native, self._report)
+            native, report = _depute.lower_undelegated(self.program._native, self._report)
             if self._constants:
                 native = _depute.add_constant_methods(native, _constant_methods(self._constants))
             return ExecutorchProgramManager(Program(native), report, config, self._constants)

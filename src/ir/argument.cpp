@@ -51,7 +51,7 @@ Argument Argument::of(Graph* graph) {
   return argument;
 }
 
-Argument Argument::text(Kind kind, Symbol text) {
+Argument Argument::text(Kind kind, Name text) {
   CHECK(kind == Kind::String || kind == Kind::Operator || kind == Kind::Device || kind == Kind::Delegate);
   Argument argument;
   argument.kind = kind;
@@ -101,9 +101,9 @@ const Graph* Argument::as_graph() const {
   return graph_ptr_;
 }
 
-Symbol Argument::as_symbol() const {
+Name Argument::as_symbol() const {
   CHECK(kind == Kind::String || kind == Kind::Operator || kind == Kind::Device || kind == Kind::Delegate);
-  return Symbol::from_id(symbol_id_);
+  return Name::from_id(symbol_id_);
 }
 
 depute::ScalarType Argument::as_scalar_type() const {

@@ -9,7 +9,7 @@ namespace {
 // method.
 Argument add_result(Program& program, Method& method, const ConstantValue& value) {
   if (const auto* tensor = std::get_if<TensorData>(&value)) {
-    Symbol key = program.unique_data_key(method.name.str());
+    Name key = program.unique_data_key(method.name.str());
     const TensorData& data = program.data.emplace(key, tensor->contiguous()).first->second;
     method.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
     return Argument::of(method.graph->add_input(key, tensor_type(data.type)));
@@ -29,7 +29,7 @@ Status add_constant_method(Program& program, const ConstantMethod& constant) {
   if (program.find_method(constant.name) != nullptr) {
     return failure("constant_method", place, "the program has a method of this name", "give it another name");
   }
-  Method& method = program.add_method(Symbol(constant.name));
+  Method& method = program.add_method(Name(constant.name));
   std::vector<Argument> results;
   for (const ConstantValue& value : constant.values) results.push_back(add_result(program, method, value));
   method.graph->set_outputs(results);

@@ -74,13 +74,13 @@ struct Storage::Lazy {
   std::atomic<bool> is_made = false;  // `bytes` is set
   std::once_flag hashed;
   Hash128 hash;
-  std::atomic<Symbol> maker;
+  std::atomic<Name> maker;
 
   // What a producer, which may be code of others, gives.
   template <typename Produce>
   std::vector<std::byte> made(std::size_t size, Produce&& producer) const {
     const auto place = [&] {
-      const Symbol known = maker;
+      const Name known = maker;
       return failure("data", known.empty() ? "bytes that are made when they are needed" : known.str(), {});
     };
     std::vector<std::byte> given = value_or_throw(call_foreign(place, producer));
@@ -182,7 +182,7 @@ std::vector<std::byte> Storage::produce() const {
   return lazy_->made(size_, lazy_->produce);
 }
 
-void Storage::name_maker(Symbol maker) const {
+void Storage::name_maker(Name maker) const {
   if (lazy_ != nullptr) lazy_->maker = maker;
 }
 

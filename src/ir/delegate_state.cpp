@@ -22,11 +22,11 @@ StatefulDelegates::StatefulDelegates(const Program& program) {
   }
 }
 
-std::vector<Symbol> StatefulDelegates::called_by(const Node& node) const {
-  std::vector<Symbol> called;
+std::vector<Name> StatefulDelegates::called_by(const Node& node) const {
+  std::vector<Name> called;
   if (empty()) return called;
   auto look = [&](const Node& each) {
-    Symbol name = called_delegate(each);
+    Name name = called_delegate(each);
     if (contains(name) && std::ranges::find(called, name) == called.end()) called.push_back(name);
   };
   look(node);
@@ -36,9 +36,9 @@ std::vector<Symbol> StatefulDelegates::called_by(const Node& node) const {
   return called;
 }
 
-Symbol called_delegate(const Node& node) {
+Name called_delegate(const Node& node) {
   bool is_call = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
-  return is_call ? node.arg(0).as_symbol() : Symbol();
+  return is_call ? node.arg(0).as_symbol() : Name();
 }
 
 }  // namespace depute

@@ -22,15 +22,15 @@ class StatefulDelegates {
   explicit StatefulDelegates(const Program& program);
 
   bool empty() const { return names_.empty(); }
-  bool contains(Symbol delegate) const { return names_.contains(delegate); }
+  bool contains(Name delegate) const { return names_.contains(delegate); }
   // Returns the stateful delegates that the node calls itself or in its bodies, each once.
-  std::vector<Symbol> called_by(const Node& node) const;
+  std::vector<Name> called_by(const Node& node) const;
 
  private:
-  std::unordered_set<Symbol> names_;
+  std::unordered_set<Name> names_;
 };
 
 // Returns the delegate that a node calls, whatever its op; empty for other nodes.
-Symbol called_delegate(const Node& node);
+Name called_delegate(const Node& node);
 
 }  // namespace depute

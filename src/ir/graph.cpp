@@ -64,9 +64,9 @@ std::vector<const Graph*> Node::bodies() const {
   return collect_bodies<const Graph>();
 }
 
-Graph::Graph(const OpTable* ops, Symbol name) : ops_(ops), name_(name) {
+Graph::Graph(const OpTable* ops, Name name) : ops_(ops), name_(name) {
   return_ = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
-  return_->op_ = Symbol("return");
+  return_->op_ = Name("return");
   return_->is_return_ = true;
   return_->graph_ = this;
 }
@@ -161,7 +161,7 @@ void Graph::unlink(Node& node) {
   node.next_ = node.previous_ = nullptr;
 }
 
-Value* Graph::add_input(Symbol name, const Type& type) {
+Value* Graph::add_input(Name name, const Type& type) {
   Value* value = new (arena_.allocate(sizeof(Value), alignof(Value))) Value;
   value->name_ = unique_name(name);
   value->type_ = shared(type);
@@ -171,7 +171,7 @@ Value* Graph::add_input(Symbol name, const Type& type) {
   return value;
 }
 
-Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
+Node* Graph::add(Name op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
                  std::span<const ResultSpec> results, Node* before) {
   CHECK(before == nullptr || before->graph_ == this);
   for (const Argument& argument : args) check_argument(argument);
@@ -201,7 +201,7 @@ Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const Name
   return node;
 }
 
-Node* Graph::add(Symbol op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
+Node* Graph::add(Name op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
                  std::initializer_list<ResultSpec> results, Node* before) {
   return add(op, std::span(args.begin(), args.size()), std::span(kwargs.begin(), kwargs.size()),
              std::span(results.begin(), results.size()), before);
@@ -260,14 +260,14 @@ std::size_t Graph::TypeHash::operator()(const Type& type) const {
   add(type.tensor.sizes.size());
   add_dims(type.tensor.strides);
   add(std::hash<const void*>()(type.expr));
-  add(std::hash<Symbol>()(type.class_name));
+  add(std::hash<Name>()(type.class_name));
   return hash;
 }
 
 std::size_t Graph::SourceHash::operator()(const SourceLocation& source) const {
   auto hash = static_cast<std::size_t>(source.line);
-  for (Symbol part : {source.file, source.module_path, source.original_op}) {
-    hash = hash * 0x9E3779B97F4A7C15ULL + std::hash<Symbol>()(part);
+  for (Name part : {source.file, source.module_path, source.original_op}) {
+    hash = hash * 0x9E3779B97F4A7C15ULL + std::hash<Name>()(part);
   }
   return hash;
 }
@@ -352,7 +352,7 @@ void Graph::set_args(Node& node, std::span<const Argument> args, std::span<const
   ++revision_;
 }
 
-void Graph::set_op(Node& node, Symbol op) {
+void Graph::set_op(Node& node, Name op) {
   node.op_ = op;
   node.def_ = ops_->find(op);
   ++revision_;
@@ -364,7 +364,7 @@ void Graph::set_type(Value& value, const Type& type) {
   ++revision_;
 }
 
-void Graph::rename(Value& value, Symbol name) {
+void Graph::rename(Value& value, Name name) {
   if (value.name_ == name) return;
   value.name_ = unique_name(name);
   ++revision_;
@@ -442,12 +442,12 @@ Argument Graph::import_argument(const Argument& argument, ImportFunction map_lea
   return argument;
 }
 
-Symbol Graph::unique_name(Symbol wanted) {
-  if (wanted.empty()) wanted = Symbol("value");
+Name Graph::unique_name(Name wanted) {
+  if (wanted.empty()) wanted = Name("value");
   if (names_.try_emplace(wanted, 1).second) return wanted;
   for (;;) {
     std::uint32_t suffix = names_[wanted]++;
-    Symbol candidate(fmt::format("{}_{}", wanted.str(), suffix));
+    Name candidate(fmt::format("{}_{}", wanted.str(), suffix));
     if (names_.try_emplace(candidate, 1).second) return candidate;
   }
 }

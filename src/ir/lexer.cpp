@@ -110,14 +110,14 @@ Result<std::string> Lexer::string(std::string_view what) {
   return value;
 }
 
-Result<Symbol> Lexer::name(std::string_view what) {
+Result<Name> Lexer::name(std::string_view what) {
   std::size_t start = position();
   std::string_view identifier = take_identifier();
-  if (!identifier.empty()) return Symbol(identifier);
+  if (!identifier.empty()) return Name(identifier);
   if (peek() != '"') return fault(fmt::format("expected {}", what));
   TRY(std::string quoted_name, string(what));
   if (quoted_name.empty()) return fault_at(start, fmt::format("expected {}, not an empty string", what));
-  return Symbol(quoted_name);
+  return Name(quoted_name);
 }
 
 Result<std::int64_t> Lexer::integer(std::string_view what) {

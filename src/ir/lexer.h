@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "depute/name.h"
 #include "depute/result.h"
-#include "depute/symbol.h"
 
 namespace depute::text {
 
@@ -36,7 +36,7 @@ class Lexer {
   Status expect(char c);
   Status expect_word(std::string_view word);
   Result<std::string> string(std::string_view what);
-  Result<Symbol> name(std::string_view what);  // an identifier, or a nonempty string
+  Result<Name> name(std::string_view what);  // an identifier, or a nonempty string
   Result<std::int64_t> integer(std::string_view what);
 
   // Error at the next token, or at the byte offset `position`: "[parse] model.ir:12:7: message".

@@ -18,7 +18,7 @@ void add_symbols(const Value& value, Names& names) {
   if (!value.type().is_tensor()) return;
   for (const SymInt& size : value.tensor().sizes) {
     if (size.is_constant()) continue;
-    for (Symbol symbol : symbols_of(size.expr())) names.emplace(symbol.str());
+    for (Name symbol : symbols_of(size.expr())) names.emplace(symbol.str());
   }
 }
 

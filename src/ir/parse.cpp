@@ -46,7 +46,7 @@ Status Parser::item(ProgramScope& scope, std::string_view word) {
 
 Status Parser::dim(Ranges& ranges) {
   std::size_t start = in_.position();
-  TRY(Symbol key, in_.name("the dimension's name"));
+  TRY(Name key, in_.name("the dimension's name"));
   TRY_STATUS(in_.expect_word("in"));
   TRY_STATUS(in_.expect('['));
   Range range;

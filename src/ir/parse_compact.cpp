@@ -19,7 +19,7 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t least_node_bytes = 4;  // minimum for a node with a result: line, name, handle
+constexpr std::size_t min_node_bytes = 4;  // minimum for a node with a result: line, name, handle
 constexpr std::string_view cut_short = "the numbers behind the text end too early";
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -57,13 +57,13 @@ Status Parser::take_number(std::uint64_t& number, std::uint64_t end, std::string
 // Parses "line" nodes, in which every value is %_.
 Status Parser::compact_lines() {
   GraphScope scope{.graph = &compact_->lines_graph, .values = {}, .outputs = {}, .output_specs = {}};
-  const Symbol any("_");
+  const Name any("_");
   scope.values.emplace(any, compact_->lines_graph.add_input(any, {}));
   while (in_.accept_word("line")) {
     const std::size_t start = in_.position();
     references_.clear();
     TRY(const std::vector<ResultSpec> specs, results());
-    TRY(const Symbol op_name, op());
+    TRY(const Name op_name, op());
     TRY_STATUS(arguments(scope));
     Node* node = compact_->lines_graph.add(op_name, args_, kwargs_, specs);
     TRY_STATUS(attributes(*node));
@@ -77,7 +77,7 @@ Status Parser::compact_nodes(MethodScope& method, GraphScope& scope) {
   std::uint64_t count = 0;
   TRY_STATUS(take_number(count, std::numeric_limits<std::uint64_t>::max(), "count"));
   const auto expected =
-      static_cast<std::size_t>(std::min<std::uint64_t>(count, compact_->numbers.rest() / least_node_bytes));
+      static_cast<std::size_t>(std::min<std::uint64_t>(count, compact_->numbers.rest() / min_node_bytes));
   scope.graph->expect_names(expected);
   values.reserve(values.size() + expected);
   for (std::uint64_t i = 0; i < count; ++i) TRY_STATUS(compact_node(method, scope, values));
@@ -104,7 +104,7 @@ Status Parser::compact_node(MethodScope& method, GraphScope& scope, std::vector<
     const auto name = compact_->numbers.text();
     if (!name) return in_.fault(cut_short);
     if (name->empty()) return in_.fault("a value has no name");
-    specs.push_back({Symbol(*name), result->type()});
+    specs.push_back({Name(*name), result->type()});
   }
   std::vector<Value*>& operands = compact_->operands;
   operands.clear();

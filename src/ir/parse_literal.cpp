@@ -45,15 +45,15 @@ Result<Argument> Parser::literal(GraphScope& scope) {
   return in_.fault(literal_expected);
 }
 
-Result<Symbol> Parser::value_name() {
+Result<Name> Parser::value_name() {
   TRY_STATUS(in_.expect('%'));
-  if (std::string_view plain = in_.take_plain_name(); !plain.empty()) return Symbol(plain);
+  if (std::string_view plain = in_.take_plain_name(); !plain.empty()) return Name(plain);
   return in_.name("a value's name");
 }
 
 Result<Argument> Parser::value_literal(const GraphScope& scope) {
   std::size_t start = in_.position();
-  TRY(Symbol name, value_name());
+  TRY(Name name, value_name());
   auto found = scope.values.find(name);
   if (found == scope.values.end()) return in_.fault_at(start, fmt::format("unknown value '%{}'", name.str()));
   return Argument::of(found->second);
@@ -62,7 +62,7 @@ Result<Argument> Parser::value_literal(const GraphScope& scope) {
 Result<Argument> Parser::reference_literal() {
   std::size_t start = in_.position();
   TRY_STATUS(in_.expect('@'));
-  TRY(Symbol name, in_.name("the name of a graph or delegate"));
+  TRY(Name name, in_.name("the name of a graph or delegate"));
   references_.push_back({name, start, true});
   return Argument::text(Argument::Kind::Delegate, name);
 }
@@ -109,11 +109,11 @@ Result<Argument> Parser::word_literal(GraphScope& scope) {
     TRY_STATUS(in_.expect('('));
     std::size_t text_start = in_.position();
     TRY(std::string text, in_.string("a name"));
-    if (kind == Argument::Kind::Delegate) references_.push_back({Symbol(text), text_start, false});
+    if (kind == Argument::Kind::Delegate) references_.push_back({Name(text), text_start, false});
     TRY_STATUS(in_.expect(')'));
-    return Argument::text(kind, Symbol(text));
+    return Argument::text(kind, Name(text));
   }
-  if (word.find('.') != std::string_view::npos) return Argument::text(Argument::Kind::Operator, Symbol(word));
+  if (word.find('.') != std::string_view::npos) return Argument::text(Argument::Kind::Operator, Name(word));
   return in_.fault_at(start, literal_expected);
 }
 
@@ -152,7 +152,7 @@ Result<Argument> Parser::map_literal(GraphScope& scope) {
       TRY(std::string key, in_.string("a key"));
       TRY_STATUS(in_.expect(':'));
       TRY(Argument value, literal(scope));
-      entries.push_back({Symbol(key), value});
+      entries.push_back({Name(key), value});
     } while (in_.accept(','));
   }
   TRY_STATUS(in_.expect('}'));
@@ -186,7 +186,7 @@ Result<Type> Parser::new_type() {
     object.kind = Type::Kind::CustomObj;
     TRY_STATUS(in_.expect('['));
     TRY(std::string class_name, in_.string("a class"));
-    object.class_name = Symbol(class_name);
+    object.class_name = Name(class_name);
     TRY_STATUS(in_.expect(']'));
     return object;
   }

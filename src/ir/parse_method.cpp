@@ -19,7 +19,7 @@ namespace depute::text {
 
 Status Parser::method(ProgramScope& scope) {
   std::size_t start = in_.position();
-  TRY(Symbol name, in_.name("the method's name"));
+  TRY(Name name, in_.name("the method's name"));
   if (!scope.methods.insert(name).second) {
     return in_.fault_at(start, fmt::format("method '{}' is defined twice", name.str()));
   }
@@ -77,7 +77,7 @@ Result<bool> Parser::method_statement(MethodScope& method, GraphScope& scope) {
 Status Parser::body(MethodScope& method) {
   TRY_STATUS(in_.expect('@'));
   std::size_t start = in_.position();
-  TRY(Symbol name, in_.name("the graph's name"));
+  TRY(Name name, in_.name("the graph's name"));
   auto graph = std::make_unique<Graph>(name, *ops_);
   if (!method.bodies.emplace(name, graph.get()).second) {
     return in_.fault_at(start, fmt::format("graph '@{}' is defined twice", name.str()));
@@ -94,7 +94,7 @@ Status Parser::inputs(MethodScope* method, GraphScope& scope) {
   if (in_.accept(')')) return {};
   do {
     std::size_t start = in_.position();
-    TRY(Symbol name, value_name());
+    TRY(Name name, value_name());
     if (scope.values.contains(name)) {
       return in_.fault_at(start, fmt::format("value '%{}' is defined twice", name.str()));
     }
@@ -120,7 +120,7 @@ Result<InputSpec> Parser::role(GraphScope& scope) {
     spec.kind = *kind;
     if (spec.kind == InputSpec::Kind::Buffer && in_.accept_word("transient")) spec.persistent = false;
     TRY(std::string target, in_.string("a name"));
-    spec.target = Symbol(target);
+    spec.target = Name(target);
     if (!in_.accept_word("value")) return spec;
   }
   start = in_.position();
@@ -139,7 +139,7 @@ Status Parser::store(GraphScope& scope) {
   TRY_STATUS(in_.expect('='));
   TRY(Argument value, output_value(scope));
   scope.outputs.push_back(value);
-  scope.output_specs.push_back({*kind, Symbol(target)});
+  scope.output_specs.push_back({*kind, Name(target)});
   return {};
 }
 
@@ -171,11 +171,11 @@ Status Parser::node(MethodScope& method, GraphScope& scope) {
   references_.clear();
   std::size_t start = in_.position();
   TRY(std::vector<ResultSpec> specs, results());
-  TRY(Symbol op_name, op());
+  TRY(Name op_name, op());
   TRY_STATUS(arguments(scope));
   Node* added = scope.graph->add(op_name, args_, kwargs_, specs);
   for (Value* result : added->results()) {
-    Symbol name = specs[result->index()].name;  // the graph renames duplicates
+    Name name = specs[result->index()].name;  // the graph renames duplicates
     bool is_new = result->name() == name && scope.values.emplace(name, result).second;
     if (!is_new) return in_.fault_at(start, fmt::format("value '%{}' is defined twice", name.str()));
   }
@@ -188,7 +188,7 @@ Result<std::vector<ResultSpec>> Parser::results() {
   std::vector<ResultSpec> specs;
   if (in_.peek() != '%') return specs;
   do {
-    TRY(Symbol name, value_name());
+    TRY(Name name, value_name());
     TRY_STATUS(in_.expect(':'));
     TRY(Type result_type, type());
     specs.push_back({name, std::move(result_type)});
@@ -197,13 +197,13 @@ Result<std::vector<ResultSpec>> Parser::results() {
   return specs;
 }
 
-Result<Symbol> Parser::op() {
+Result<Name> Parser::op() {
   std::size_t start = in_.position();
-  if (std::string_view word = in_.take_op(); !word.empty()) return Symbol(word);
+  if (std::string_view word = in_.take_op(); !word.empty()) return Name(word);
   if (in_.peek() != '"') return in_.fault("expected an operator, like aten.add.Tensor");
   TRY(std::string name, in_.string("an operator"));
   if (name.empty()) return in_.fault_at(start, "expected an operator, not an empty string");
-  return Symbol(name);
+  return Name(name);
 }
 
 // Fills args_ and kwargs_. A word or string followed by "=" is a keyword.
@@ -220,7 +220,7 @@ Status Parser::arguments(GraphScope& scope) {
     }
     if (!key.empty() && in_.accept('=')) {
       TRY(Argument value, literal(scope));
-      kwargs_.push_back({Symbol(key), value});
+      kwargs_.push_back({Name(key), value});
       continue;
     }
     in_.go_back(start);
@@ -263,13 +263,13 @@ Status Parser::origins(Node& node) {
 Result<const SourceLocation*> Parser::source(Graph& graph) {
   SourceLocation location;
   TRY(std::string file_name, in_.string("a file"));
-  location.file = Symbol(file_name);
+  location.file = Name(file_name);
   TRY_STATUS(in_.expect(':'));
   std::size_t start = in_.position();
   TRY(std::int64_t line, in_.integer("a line"));
   if (line < 0 || line > INT32_MAX) return in_.fault_at(start, "expected a line as a 32-bit integer");
   location.line = static_cast<std::int32_t>(line);
-  for (Symbol* part : {&location.module_path, &location.original_op}) {
+  for (Name* part : {&location.module_path, &location.original_op}) {
     if (in_.peek() != '"') break;
     start = in_.position();
     TRY(std::string text, in_.string("a name"));
@@ -277,7 +277,7 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
       in_.go_back(start);
       break;
     }
-    *part = Symbol(text);
+    *part = Name(text);
   }
   return graph.add_source(location);
 }

@@ -48,9 +48,9 @@ class Parser {
   struct ProgramScope {
     explicit ProgramScope(std::shared_ptr<const OpTable> ops) : program(std::move(ops)) {}
     Program program;
-    std::unordered_set<Symbol> methods;
-    std::unordered_set<Symbol> delegates;
-    std::vector<std::pair<Symbol, std::size_t>> delegate_uses;  // name, position
+    std::unordered_set<Name> methods;
+    std::unordered_set<Name> delegates;
+    std::vector<std::pair<Name, std::size_t>> delegate_uses;  // name, position
   };
   Status items(ProgramScope& scope, char end);
   Status item(ProgramScope& scope, std::string_view word);
@@ -61,20 +61,20 @@ class Parser {
   // A literal @name or delegate("name") of a node, in text order. Whether it is a graph or a delegate is
   // decided when all graphs of the method are known.
   struct Reference {
-    Symbol name;
+    Name name;
     std::size_t position;
     bool may_be_graph;
   };
   // Values of a graph during parsing.
   struct GraphScope {
     Graph* graph = nullptr;
-    std::unordered_map<Symbol, Value*> values;
+    std::unordered_map<Name, Value*> values;
     std::vector<Argument> outputs;
     std::vector<OutputSpec> output_specs;
   };
   struct MethodScope {
     Method* method = nullptr;
-    std::unordered_map<Symbol, Graph*> bodies;
+    std::unordered_map<Name, Graph*> bodies;
     std::vector<std::pair<Node*, std::vector<Reference>>> references;
   };
   Status method(ProgramScope& scope);
@@ -89,7 +89,7 @@ class Parser {
   Status return_values(GraphScope& scope);
   Status node(MethodScope& method, GraphScope& scope);
   Result<std::vector<ResultSpec>> results();
-  Result<Symbol> op();
+  Result<Name> op();
   Status arguments(GraphScope& scope);
   Status attributes(Node& node);
   Result<const SourceLocation*> source(Graph& graph);
@@ -128,7 +128,7 @@ class Parser {
   Result<Argument> complex_literal(GraphScope& scope);
   Result<Argument> list_literal(GraphScope& scope);
   Result<Argument> map_literal(GraphScope& scope);
-  Result<Symbol> value_name();
+  Result<Name> value_name();
   Result<Type> type();
   Result<Type> new_type();
   Result<TensorType> tensor_type(std::string_view dtype, std::size_t position);

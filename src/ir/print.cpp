@@ -240,7 +240,7 @@ void Printer::value(const Value& value) {
     return;
   }
   const auto other = options_.names != nullptr ? options_.names->find(&value) : ValueNames::const_iterator();
-  const Symbol name =
+  const Name name =
       options_.names != nullptr && other != options_.names->end() ? other->second : value.name();
   out_ += '%';
   if (is_plain_name(name.str())) {
@@ -250,7 +250,7 @@ void Printer::value(const Value& value) {
   }
 }
 
-void Printer::reference(Symbol name_of_graph) {
+void Printer::reference(Name name_of_graph) {
   out_ += '@';
   name(name_of_graph.str());
 }

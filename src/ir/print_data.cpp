@@ -26,7 +26,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void Printer::data(Symbol key, const TensorData& data) {
+void Printer::data(Name key, const TensorData& data) {
   line();
   out_ += "data ";
   quoted(key.str());
@@ -39,7 +39,7 @@ void Printer::data(Symbol key, const TensorData& data) {
 
 // The first data in a storage spell out all its bytes, as numbers of that data's type if possible, else in
 // hexadecimal. Later data are views of the first.
-void Printer::content(Symbol key, const TensorData& data) {
+void Printer::content(Name key, const TensorData& data) {
   const Storage& storage = *data.storage;
   if (storage.is_zeros()) {
     out_ += "zeros";
@@ -66,7 +66,7 @@ void Printer::content(Symbol key, const TensorData& data) {
 
 // Prints the location of a large storage, or the earlier data with the same storage. Returns false if there
 // is neither.
-bool Printer::place(Symbol key, const TensorData& data) {
+bool Printer::place(Name key, const TensorData& data) {
   const Storage* storage = data.storage.get();
   if (auto first = printed_storages_.find(storage); first != printed_storages_.end()) {
     out_ += "view(";

@@ -15,7 +15,7 @@ struct CompactParts {
   std::string stream;                                  // nodes as numbers
   std::unordered_map<std::string, std::size_t> lines;  // line -> its number
   // In this method: last node of each op, and its line.
-  std::unordered_map<Symbol, std::pair<const Node*, std::size_t>> last_of_op;
+  std::unordered_map<Name, std::pair<const Node*, std::size_t>> last_of_op;
   bool is_in_line = false;  // printing a line: without value names and debug handles
 };
 
@@ -41,16 +41,16 @@ class Printer {
   std::size_t compact_line(const Node& node);
   std::size_t printed_line(const Node& node);
   void outputs(const Graph& graph, const Method* method);
-  void reference(Symbol name);
+  void reference(Name name);
   void value(const Value& value);
   void source(const SourceLocation& source);
   void list(std::span<const Argument> elements);
 
-  void data(Symbol key, const TensorData& data);
-  bool place(Symbol key, const TensorData& data);
+  void data(Name key, const TensorData& data);
+  bool place(Name key, const TensorData& data);
   bool place(const Storage& storage);
   bool elements(const TensorData& data);
-  void content(Symbol key, const TensorData& data);
+  void content(Name key, const TensorData& data);
   void bytes(const Storage* storage);
   void bytes(std::span<const std::byte> bytes);
   void hex(std::span<const std::byte> bytes);
@@ -70,9 +70,9 @@ class Printer {
   CompactParts* compact_;  // null for text
   std::string out_;
   std::size_t depth_ = 0;
-  std::unordered_set<Symbol> body_names_;  // bodies of the current method
+  std::unordered_set<Name> body_names_;  // bodies of the current method
   // Storage -> key of the data that spells it out.
-  std::unordered_map<const Storage*, Symbol> printed_storages_;
+  std::unordered_map<const Storage*, Name> printed_storages_;
 };
 
 }  // namespace depute::text

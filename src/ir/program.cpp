@@ -59,25 +59,25 @@ const Method* Program::find_method(std::string_view name) const {
   return found == methods.end() ? nullptr : found->get();
 }
 
-const Delegate* Program::find_delegate(Symbol name) const {
+const Delegate* Program::find_delegate(Name name) const {
   for (const auto& delegate : delegates) {
     if (delegate->name == name) return delegate.get();
   }
   return nullptr;
 }
 
-const TensorData* Program::find_data(Symbol key) const {
+const TensorData* Program::find_data(Name key) const {
   auto found = data.find(key);
   return found == data.end() ? nullptr : &found->second;
 }
 
-Symbol Program::unique_data_key(std::string_view wanted) const {
-  Symbol key(wanted);
-  for (int suffix = 1; data.contains(key); ++suffix) key = Symbol(fmt::format("{}_{}", wanted, suffix));
+Name Program::unique_data_key(std::string_view wanted) const {
+  Name key(wanted);
+  for (int suffix = 1; data.contains(key); ++suffix) key = Name(fmt::format("{}_{}", wanted, suffix));
   return key;
 }
 
-Method& Program::add_method(Symbol name) {
+Method& Program::add_method(Name name) {
   methods.push_back(std::make_unique<Method>());
   methods.back()->name = name;
   methods.back()->graph = std::make_unique<Graph>(name, *ops);

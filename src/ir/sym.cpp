@@ -25,7 +25,7 @@ struct ExprHash {
   std::size_t operator()(const SymExpr& e) const {
     std::size_t hash = mix(static_cast<std::size_t>(e.kind), static_cast<std::size_t>(e.int_value));
     hash = mix(hash, std::bit_cast<std::size_t>(e.float_value));
-    hash = mix(hash, std::hash<Symbol>()(e.name));
+    hash = mix(hash, std::hash<Name>()(e.name));
     for (const SymExpr* arg : e.args) hash = mix(hash, reinterpret_cast<std::size_t>(arg));
     return hash;
   }
@@ -78,7 +78,7 @@ const SymExpr* sym::make_call(SymFunction function, std::vector<const SymExpr*> 
   return make_call(function, name_of(function), std::move(args));
 }
 
-const SymExpr* sym::make_call(SymFunction function, Symbol name, std::vector<const SymExpr*> args) {
+const SymExpr* sym::make_call(SymFunction function, Name name, std::vector<const SymExpr*> args) {
   SymExpr expr{.kind = SymExpr::Kind::Call, .function = function, .name = name, .args = std::move(args)};
   for (const SymExpr* arg : expr.args) {
     expr.depth = std::max(expr.depth, arg->depth + 1);
@@ -101,7 +101,7 @@ const SymExpr* sym_float(double value) {
 }
 
 const SymExpr* sym_symbol(std::string_view name) {
-  return intern({.kind = SymExpr::Kind::Symbol, .name = Symbol(name), .args = {}});
+  return intern({.kind = SymExpr::Kind::Symbol, .name = Name(name), .args = {}});
 }
 
 SymInt::SymInt(const SymExpr* expr) {
@@ -171,8 +171,8 @@ SymInt product(std::span<const SymInt> factors) {
   return total;
 }
 
-std::vector<Symbol> symbols_of(const SymExpr* expr) {
-  std::vector<Symbol> symbols;
+std::vector<Name> symbols_of(const SymExpr* expr) {
+  std::vector<Name> symbols;
   std::unordered_set<const SymExpr*> seen;
   auto visit = [&](auto&& self, const SymExpr* e) -> void {
     if (!seen.insert(e).second) return;

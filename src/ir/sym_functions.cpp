@@ -543,10 +543,10 @@ SymFunction function_of_op(std::string_view op) {
   return is_known ? static_cast<SymFunction>(found - rows) : SymFunction::Other;
 }
 
-Symbol name_of(SymFunction function) {
+Name name_of(SymFunction function) {
   static const auto names = [] {
-    std::array<Symbol, row_count> all;
-    std::ranges::transform(rows, all.begin(), [](const FunctionRow& row) { return Symbol(row.name); });
+    std::array<Name, row_count> all;
+    std::ranges::transform(rows, all.begin(), [](const FunctionRow& row) { return Name(row.name); });
     return all;
   }();
   return names[number_of(function)];

@@ -96,7 +96,7 @@ std::optional<SymFunction> function_of_word(std::string_view text);
 // Returns the function that the op computes; Other if there is none.
 SymFunction function_of_op(std::string_view op);
 // Returns the row's name. Calls of a family have names of their own.
-Symbol name_of(SymFunction function);
+Name name_of(SymFunction function);
 
 // Returns the function whose infix operator of this level `text` starts with; Other if there is none.
 SymFunction infix_at(std::string_view text, Level level);

@@ -61,7 +61,7 @@ bool may_be_fractional(const SymExpr* expr);
 
 // The call as it stands, without simplification; one of a family of functions has its own name.
 const SymExpr* make_call(SymFunction function, std::vector<const SymExpr*> args);
-const SymExpr* make_call(SymFunction function, Symbol name, std::vector<const SymExpr*> args);
+const SymExpr* make_call(SymFunction function, Name name, std::vector<const SymExpr*> args);
 
 inline bool is_call(const SymExpr* expr, SymFunction function) {
   return expr->kind == SymExpr::Kind::Call && expr->function == function;

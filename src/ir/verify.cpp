@@ -27,7 +27,7 @@ class Verifier {
     ranges_are_not_empty();
     data_fit_their_storages();
     delegates_are_sound();
-    std::unordered_set<Symbol> names;
+    std::unordered_set<Name> names;
     for (const auto& method : program_.methods) {
       place_ = "methods";
       if (method == nullptr) {
@@ -152,7 +152,7 @@ class Verifier {
   }
 
   void bodies_have_own_names(const Method& method) {
-    std::unordered_set<Symbol> names;
+    std::unordered_set<Name> names;
     for (const auto& body : method.bodies) {
       bodies_.insert(body.get());
       if (body->name().empty()) fail("a graph has no name");
@@ -222,8 +222,8 @@ class Verifier {
     if (outputs.size() != method.outputs.size()) {
       return fail(fmt::format("{} outputs, but {} output specs", outputs.size(), method.outputs.size()));
     }
-    std::unordered_set<Symbol> stored_inputs;
-    std::unordered_set<Symbol> user_inputs;
+    std::unordered_set<Name> stored_inputs;
+    std::unordered_set<Name> user_inputs;
     for (std::size_t i = 0; i < method.inputs.size() && i < method.graph->inputs().size(); ++i) {
       if (method.inputs[i].has_data()) stored_inputs.insert(method.inputs[i].target);
       if (method.inputs[i].kind == InputSpec::Kind::UserInput)
@@ -291,8 +291,8 @@ class Verifier {
     if (value.type().is_tensor()) tensor_is_sound(value.tensor(), node, [&] { return spelled(value); });
   }
 
-  template <typename Name>
-  void tensor_is_sound(const TensorType& type, const Node* node, const Name& name) {
+  template <typename Label>
+  void tensor_is_sound(const TensorType& type, const Node* node, const Label& name) {
     if (type.rank() > max_rank) {
       fail(fmt::format("{} has {} dimensions, more than max_rank ({})", name(), type.rank(), max_rank), node);
     }
@@ -335,7 +335,7 @@ class Verifier {
   const Program& program_;
   std::vector<Diagnostic> diagnostics_;
   std::string place_;
-  std::unordered_set<Symbol> delegates_;
+  std::unordered_set<Name> delegates_;
   std::unordered_set<const Graph*> bodies_;  // of the current method
   std::vector<bool> defined_;                // by id: nodes of the current graph that were visited
 };

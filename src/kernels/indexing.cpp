@@ -142,7 +142,7 @@ void copy_single_elements(const TensorData& self, const Places& places, std::spa
 }
 
 // Returns the elements of `self` at the positions.
-Result<Content> gathered(const KernelCall& call, const TensorData& self, Places places) {
+Result<RuntimeValue> gathered(const KernelCall& call, const TensorData& self, Places places) {
   Shape sizes = places.sizes();
   return call.dense(self.type.dtype, sizes, [self, places = std::move(places)] {
     std::vector<std::byte> bytes(checked_count(places.flat_sizes()).value_or(0) * item_size(self.type.dtype));
@@ -211,8 +211,8 @@ Contents index_put(const KernelCall& call) {
 // --- indices along one dimension
 
 // Returns the slices of `self` at the indices along `dim`; the index sizes replace the dimension.
-Result<Content> selected(const KernelCall& call, const TensorData& self, std::size_t dim,
-                         const TensorData& indices) {
+Result<RuntimeValue> selected(const KernelCall& call, const TensorData& self, std::size_t dim,
+                              const TensorData& indices) {
   TRY_STATUS(check_indices(indices));
   Places places;
   places.index_sizes = sizes_of(indices);

@@ -14,7 +14,7 @@
 namespace depute {
 namespace {
 
-using ContentList = Result<std::vector<Content>>;
+using ContentList = Result<std::vector<RuntimeValue>>;
 
 Failure cannot_run(const Node& node, std::string_view message) {
   return node_failure(node, "interpret", fmt::format("{}: {}", node.op().str(), message));
@@ -22,16 +22,16 @@ Failure cannot_run(const Node& node, std::string_view message) {
 
 // --- loops over the first dimension of tensors
 
-Result<std::int64_t> first_size(const Node& node, const std::vector<Content>& contents) {
+Result<std::int64_t> first_size(const Node& node, const std::vector<RuntimeValue>& contents) {
   const TensorData* data = contents.empty() ? nullptr : std::get_if<TensorData>(&contents.front());
   if (data == nullptr || data->type.rank() == 0) return cannot_run(node, "there is no dimension to go along");
   return data->type.sizes[0].value();
 }
 
 // Returns element `i` of each tensor along its first dimension.
-ContentList slices_at(const Node& node, const std::vector<Content>& contents, std::int64_t i) {
-  std::vector<Content> slices;
-  for (const Content& content : contents) {
+ContentList slices_at(const Node& node, const std::vector<RuntimeValue>& contents, std::int64_t i) {
+  std::vector<RuntimeValue> slices;
+  for (const RuntimeValue& content : contents) {
     const auto* data = std::get_if<TensorData>(&content);
     if (data == nullptr || data->type.rank() == 0 || i >= data->type.sizes[0].value()) {
       return cannot_run(node, "the tensors are not of one length");
@@ -48,7 +48,7 @@ ContentList slices_at(const Node& node, const std::vector<Content>& contents, st
 
 // Stacks the tensors of all iterations along a new first dimension. Without iterations the result is empty,
 // with the declared type.
-Result<Content> stacked(const Node& node, const std::vector<Content>& turns, const Type& type) {
+Result<RuntimeValue> stacked(const Node& node, const std::vector<RuntimeValue>& turns, const Type& type) {
   if (turns.empty()) {
     TensorType empty = type.tensor;
     if (!empty.sizes.empty()) empty.sizes[0] = 0;
@@ -72,7 +72,7 @@ Result<Content> stacked(const Node& node, const std::vector<Content>& turns, con
   return make_data(make_tensor(first->type.dtype, internal::as_dims(sizes)), std::move(bytes));
 }
 
-bool is_true(const Content& content) {
+bool is_true(const RuntimeValue& content) {
   if (const auto* data = std::get_if<TensorData>(&content)) {
     return data->type.dtype == ScalarType::Bool && internal::count_of(*data) == 1 &&
            internal::Elements<std::int64_t>(*data)[0] != 0;
@@ -90,10 +90,10 @@ class Interpreter {
       : program_(program), state_(state), depth_(depth), observe_(observe) {}
 
   // Returns the outputs except mutations of data, which update the state.
-  ContentList run_with_state(const Method& method, std::span<const Content> inputs) {
-    TRY(std::vector<Content> outputs, run(method, inputs));
+  ContentList run_with_state(const Method& method, std::span<const RuntimeValue> inputs) {
+    TRY(std::vector<RuntimeValue> outputs, run(method, inputs));
     if (outputs.size() != method.outputs.size()) return bad_call(method, inputs);
-    std::vector<Content> results;
+    std::vector<RuntimeValue> results;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = method.outputs[i];
       if (!spec.mutates_data()) {
@@ -107,8 +107,8 @@ class Interpreter {
     return results;
   }
 
-  ContentList run(const Method& method, std::span<const Content> inputs) {
-    std::vector<Content> all;
+  ContentList run(const Method& method, std::span<const RuntimeValue> inputs) {
+    std::vector<RuntimeValue> all;
     std::size_t next = 0;
     for (const InputSpec& spec : method.inputs) {
       if (!spec.has_data()) {
@@ -127,14 +127,14 @@ class Interpreter {
   }
 
  private:
-  using Environment = std::unordered_map<const Value*, Content>;
+  using Environment = std::unordered_map<const Value*, RuntimeValue>;
 
-  static Failure bad_call(const Method& method, std::span<const Content> inputs) {
+  static Failure bad_call(const Method& method, std::span<const RuntimeValue> inputs) {
     return failure("interpret", fmt::format("method {}", method.name.str()),
                    fmt::format("{} inputs are not what it takes", inputs.size()));
   }
 
-  ContentList run(const Graph& graph, std::vector<Content> inputs) {
+  ContentList run(const Graph& graph, std::vector<RuntimeValue> inputs) {
     if (depth_ >= max_interpreted_depth) {
       return failure("interpret", graph.name().str(),
                      fmt::format("nested deeper than {}", max_interpreted_depth));
@@ -155,13 +155,13 @@ class Interpreter {
     }
     for (const Node& node : graph.nodes()) TRY_STATUS(run(node, environment));
     --depth_;
-    std::vector<Content> outputs;
+    std::vector<RuntimeValue> outputs;
     for (const Argument& output : graph.outputs()) append(output, environment, outputs);
     return outputs;
   }
 
   Status run(const Node& node, Environment& environment) {
-    TRY(std::vector<Content> results, results_of(node, environment));
+    TRY(std::vector<RuntimeValue> results, results_of(node, environment));
     if (results.size() != node.results().size()) {
       return cannot_run(node,
                         fmt::format("{} results where there are {}", results.size(), node.results().size()));
@@ -182,9 +182,10 @@ class Interpreter {
   ContentList results_of(const Node& node, const Environment& environment) {
     if (is_delegate_call(node)) return run_delegate(node, environment);
     if (auto kind = control_flow_kind(node)) return run_control_flow(*kind, node, environment);
-    if (const OpDef* def = node.def(); def != nullptr && def->is(OpFlag::drop)) return std::vector<Content>();
+    if (const OpDef* def = node.def(); def != nullptr && def->is(OpFlag::Assertion))
+      return std::vector<RuntimeValue>();
     if (!has_kernel(node.op())) return run_decomposed(node, environment);
-    return run_kernel(node, [&](const Value& value) -> const Content* {
+    return run_kernel(node, [&](const Value& value) -> const RuntimeValue* {
       auto found = environment.find(&value);
       return found == environment.end() ? nullptr : &found->second;
     });
@@ -206,7 +207,7 @@ class Interpreter {
 
   // Appends the content of an argument; a list appends its elements in order.
   static void append(const Argument& argument, const Environment& environment,
-                     std::vector<Content>& contents) {
+                     std::vector<RuntimeValue>& contents) {
     if (argument.is_value()) {
       contents.push_back(environment.at(argument.as_value()));
     } else if (argument.is_list()) {
@@ -221,8 +222,8 @@ class Interpreter {
       contents.emplace_back();
     }
   }
-  static std::vector<Content> contents_of(const Argument& argument, const Environment& environment) {
-    std::vector<Content> contents;
+  static std::vector<RuntimeValue> contents_of(const Argument& argument, const Environment& environment) {
+    std::vector<RuntimeValue> contents;
     append(argument, environment, contents);
     return contents;
   }
@@ -234,19 +235,19 @@ class Interpreter {
     if (delegate == nullptr || delegate->original == nullptr || delegate->original->methods.size() != 1) {
       return cannot_run(node, "the delegate's own program is not known");
     }
-    std::vector<Content> inputs;
+    std::vector<RuntimeValue> inputs;
     for (const Argument& argument : node.args().subspan(1)) append(argument, environment, inputs);
     std::unique_ptr<ProgramState>& state = state_.delegates[delegate->name];
     if (state == nullptr) state = std::make_unique<ProgramState>();
     const Method& method = *delegate->original->methods.front();
-    TRY(std::vector<Content> outputs,
+    TRY(std::vector<RuntimeValue> outputs,
         Interpreter(*delegate->original, *state, depth_).run_with_state(method, inputs));
     return computed_outputs(method, std::move(outputs));
   }
 
   // Returns the outputs that a delegate computes; literals among its program's outputs belong to the caller.
-  static std::vector<Content> computed_outputs(const Method& method, std::vector<Content> outputs) {
-    std::vector<Content> computed;
+  static std::vector<RuntimeValue> computed_outputs(const Method& method, std::vector<RuntimeValue> outputs) {
+    std::vector<RuntimeValue> computed;
     std::size_t next = 0;
     for (std::size_t i = 0; i < method.outputs.size(); ++i) {
       if (method.outputs[i].mutates_data()) continue;
@@ -262,7 +263,7 @@ class Interpreter {
     return is_graph ? node.arg(index).as_graph() : nullptr;
   }
 
-  ContentList run_body(const Node& node, std::size_t index, std::vector<Content> inputs) {
+  ContentList run_body(const Node& node, std::size_t index, std::vector<RuntimeValue> inputs) {
     if (observe_) observe_(node, index, inputs);
     return run(*node.arg(index).as_graph(), std::move(inputs));
   }
@@ -271,7 +272,7 @@ class Interpreter {
     if (node.args().size() != 4 || body_of(node, 1) == nullptr || body_of(node, 2) == nullptr) {
       return cannot_run(node, "its arguments are not a condition, two graphs and their operands");
     }
-    std::vector<Content> condition = contents_of(node.arg(0), environment);
+    std::vector<RuntimeValue> condition = contents_of(node.arg(0), environment);
     bool is_taken = condition.size() == 1 && is_true(condition[0]);
     return run_body(node, is_taken ? 1 : 2, contents_of(node.arg(3), environment));
   }
@@ -280,21 +281,21 @@ class Interpreter {
     if (node.args().size() != 4 || body_of(node, 0) == nullptr || body_of(node, 1) == nullptr) {
       return cannot_run(node, "its arguments are not two graphs and their operands");
     }
-    std::vector<Content> carried = contents_of(node.arg(2), environment);
-    const std::vector<Content> additional = contents_of(node.arg(3), environment);
-    for (std::int64_t turn = 0; turn <= max_loop_turns; ++turn) {
-      TRY(std::vector<Content> verdict, run_body(node, 0, joined(carried, additional)));
+    std::vector<RuntimeValue> carried = contents_of(node.arg(2), environment);
+    const std::vector<RuntimeValue> additional = contents_of(node.arg(3), environment);
+    for (std::int64_t turn = 0; turn <= max_loop_iterations; ++turn) {
+      TRY(std::vector<RuntimeValue> verdict, run_body(node, 0, joined(carried, additional)));
       if (verdict.size() != 1 || !is_true(verdict[0])) return carried;
       TRY(carried, run_body(node, 1, joined(carried, additional)));
     }
-    return cannot_run(node, fmt::format("the loop does not end within {} turns", max_loop_turns));
+    return cannot_run(node, fmt::format("the loop does not end within {} turns", max_loop_iterations));
   }
 
   ContentList run_map(const Node& node, const Environment& environment) {
     if (node.args().size() != 3 || body_of(node, 0) == nullptr) {
       return cannot_run(node, "its arguments are not a graph, what it is mapped over and its operands");
     }
-    const std::vector<Content> mapped = contents_of(node.arg(1), environment);
+    const std::vector<RuntimeValue> mapped = contents_of(node.arg(1), environment);
     return run_turns(node, {}, mapped, contents_of(node.arg(2), environment));
   }
 
@@ -302,36 +303,37 @@ class Interpreter {
     if (node.args().size() != 4 || body_of(node, 0) == nullptr) {
       return cannot_run(node, "its arguments are not a graph, a start, what it goes over and its operands");
     }
-    const std::vector<Content> over = contents_of(node.arg(2), environment);
+    const std::vector<RuntimeValue> over = contents_of(node.arg(2), environment);
     return run_turns(node, contents_of(node.arg(1), environment), over,
                      contents_of(node.arg(3), environment));
   }
 
   // Runs the body, argument 0, on each element of `over`, with the carried values of the iteration before.
   // Returns the final carried values, then the stacked outputs of all iterations.
-  ContentList run_turns(const Node& node, std::vector<Content> carried, const std::vector<Content>& over,
-                        const std::vector<Content>& additional) {
+  ContentList run_turns(const Node& node, std::vector<RuntimeValue> carried,
+                        const std::vector<RuntimeValue>& over, const std::vector<RuntimeValue>& additional) {
     TRY(std::int64_t turns, first_size(node, over));
     if (carried.size() > node.results().size()) return cannot_run(node, "it carries more than it gives");
-    std::vector<std::vector<Content>> given(node.results().size() - carried.size());
+    std::vector<std::vector<RuntimeValue>> given(node.results().size() - carried.size());
     for (std::int64_t i = 0; i < turns; ++i) {
-      TRY(std::vector<Content> slices, slices_at(node, over, i));
-      TRY(std::vector<Content> outputs, run_body(node, 0, joined(joined(carried, slices), additional)));
+      TRY(std::vector<RuntimeValue> slices, slices_at(node, over, i));
+      TRY(std::vector<RuntimeValue> outputs, run_body(node, 0, joined(joined(carried, slices), additional)));
       if (outputs.size() != node.results().size())
         return cannot_run(node, "the body does not give its results");
       for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = std::move(outputs[k]);
       for (std::size_t k = 0; k < given.size(); ++k)
         given[k].push_back(std::move(outputs[carried.size() + k]));
     }
-    std::vector<Content> results = std::move(carried);
-    for (const std::vector<Content>& list : given) {
-      TRY(Content result, stacked(node, list, node.result(results.size())->type()));
+    std::vector<RuntimeValue> results = std::move(carried);
+    for (const std::vector<RuntimeValue>& list : given) {
+      TRY(RuntimeValue result, stacked(node, list, node.result(results.size())->type()));
       results.push_back(std::move(result));
     }
     return results;
   }
 
-  static std::vector<Content> joined(std::vector<Content> first, const std::vector<Content>& second) {
+  static std::vector<RuntimeValue> joined(std::vector<RuntimeValue> first,
+                                          const std::vector<RuntimeValue>& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
   }
@@ -345,10 +347,10 @@ class Interpreter {
     if (decompose == nullptr) return cannot_run(node, "there is no reference kernel");
     TRY_STATUS(check_call(node));
     Graph scratch(node.op(), node.graph().ops());
-    std::vector<Content> inputs;
+    std::vector<RuntimeValue> inputs;
     std::unordered_map<const Value*, Value*> copies;
     auto map_value = [&](const Value* value) {
-      const Content& content = environment.at(value);
+      const RuntimeValue& content = environment.at(value);
       if (const auto* number = std::get_if<std::int64_t>(&content)) return Argument::of(*number);
       if (const auto* number = std::get_if<double>(&content)) return Argument::of(*number);
       if (const auto* truth = std::get_if<bool>(&content)) return Argument::of(*truth);
@@ -386,20 +388,21 @@ class Interpreter {
 
 }  // namespace
 
-Result<std::vector<Content>> interpret(const Program& program, const Method& method,
-                                       std::span<const Content> inputs) {
+Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
+                                            std::span<const RuntimeValue> inputs) {
   ProgramState state;
   return Interpreter(program, state).run(method, inputs);
 }
 
-Result<std::vector<Content>> interpret(const Program& program, const Method& method,
-                                       std::span<const Content> inputs, const BodyObserver& observe) {
+Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
+                                            std::span<const RuntimeValue> inputs,
+                                            const BodyObserver& observe) {
   ProgramState state;
   return Interpreter(program, state, 0, observe).run(method, inputs);
 }
 
-Result<std::vector<Content>> interpret(const Program& program, const Method& method,
-                                       std::span<const Content> inputs, ProgramState& state) {
+Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
+                                            std::span<const RuntimeValue> inputs, ProgramState& state) {
   return Interpreter(program, state).run_with_state(method, inputs);
 }
 

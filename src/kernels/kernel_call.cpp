@@ -9,7 +9,7 @@
 #include "support/try.h"
 
 namespace depute::internal {
-double as_double(const Content& content) {
+double as_double(const RuntimeValue& content) {
   if (const auto* number = std::get_if<std::int64_t>(&content)) return static_cast<double>(*number);
   if (const auto* truth = std::get_if<bool>(&content)) return *truth ? 1 : 0;
   const auto* number = std::get_if<double>(&content);
@@ -17,14 +17,15 @@ double as_double(const Content& content) {
   return *number;
 }
 
-std::int64_t as_int(const Content& content) {
+std::int64_t as_int(const RuntimeValue& content) {
   if (const auto* truth = std::get_if<bool>(&content)) return *truth ? 1 : 0;
   const auto* number = std::get_if<std::int64_t>(&content);
   CHECK(number != nullptr);
   return *number;
 }
 
-KernelCall::KernelCall(const OpCall& call, std::span<const Type> result_types, const ContentOf& content_of)
+KernelCall::KernelCall(const OpCall& call, std::span<const Type> result_types,
+                       const RuntimeValueOf& content_of)
     : call_(&call), result_types_(result_types), content_of_(&content_of) {
   for (const Argument& argument : call.args()) {
     for_each_value(argument, [&](const Argument& value) {
@@ -34,7 +35,7 @@ KernelCall::KernelCall(const OpCall& call, std::span<const Type> result_types, c
   }
 }
 
-Content KernelCall::content_of(const Argument& argument) const {
+RuntimeValue KernelCall::content_of(const Argument& argument) const {
   switch (argument.kind) {
     case Argument::Kind::Value:
       return *(*content_of_)(*argument.as_value());
@@ -66,7 +67,7 @@ bool KernelCall::is_none(std::string_view name) const {
 }
 
 const TensorData& KernelCall::tensor(std::string_view name) const {
-  const Content* content = (*content_of_)(*(*call_)[name].as_value());
+  const RuntimeValue* content = (*content_of_)(*(*call_)[name].as_value());
   return std::get<TensorData>(*content);
 }
 
@@ -128,7 +129,7 @@ std::vector<double> KernelCall::numbers(std::string_view name) const {
   return list;
 }
 
-TensorData KernelCall::as_operand(const Content& content) const {
+TensorData KernelCall::as_operand(const RuntimeValue& content) const {
   if (const auto* data = std::get_if<TensorData>(&content)) return *data;
   if (const auto* number = std::get_if<std::int64_t>(&content)) return scalar_data(*number);
   if (const auto* truth = std::get_if<bool>(&content)) return scalar_data(*truth);
@@ -158,8 +159,8 @@ ScalarType KernelCall::compute_type() const {
   return common.value_or(ScalarType::Bool);
 }
 
-Result<Content> KernelCall::dense(ScalarType dtype, const Shape& sizes,
-                                  std::function<std::vector<std::byte>()> compute) const {
+Result<RuntimeValue> KernelCall::dense(ScalarType dtype, const Shape& sizes,
+                                       std::function<std::vector<std::byte>()> compute) const {
   TensorType type = make_tensor(dtype, as_dims(sizes));
   auto bytes = checked_count(sizes) ? type.static_bytes() : std::nullopt;
   if (!bytes || *bytes > max_kernel_result_bytes) {
@@ -177,7 +178,7 @@ Result<TensorData> cast(const KernelCall& call, const TensorData& data, ScalarTy
   if (data.type.dtype == dtype) return data;
   TRY(Domain domain, domain_of(data.type.dtype));
   TRY_STATUS(check_arithmetic(dtype));
-  TRY(Content result, call.dense(dtype, sizes_of(data), [data, dtype, domain] {
+  TRY(RuntimeValue result, call.dense(dtype, sizes_of(data), [data, dtype, domain] {
     return in_domain(domain, [&]<typename T>(T) { return pack<T>(dtype, Elements<T>(data).span()); });
   }));
   return std::get<TensorData>(std::move(result));

@@ -23,19 +23,19 @@
 
 namespace depute::internal {
 
-using Contents = Result<std::vector<Content>>;
+using Contents = Result<std::vector<RuntimeValue>>;
 
 // Returns a number or a bool as a double.
-double as_double(const Content& content);
+double as_double(const RuntimeValue& content);
 // Returns an integer or a bool as an integer.
-std::int64_t as_int(const Content& content);
+std::int64_t as_int(const RuntimeValue& content);
 
 class KernelCall {
  public:
   // `result_types` are inferred by the op's rule; their sizes may be symbolic.
-  KernelCall(const OpCall& call, std::span<const Type> result_types, const ContentOf& content_of);
+  KernelCall(const OpCall& call, std::span<const Type> result_types, const RuntimeValueOf& content_of);
 
-  bool has(std::string_view name) const { return call_->def().arg_index(Symbol(name)) >= 0; }
+  bool has(std::string_view name) const { return call_->def().arg_index(Name(name)) >= 0; }
   bool is_none(std::string_view name) const;
   const TensorData& tensor(std::string_view name) const;
   std::optional<TensorData> optional_tensor(std::string_view name) const;
@@ -51,7 +51,7 @@ class KernelCall {
   TensorData operand(std::size_t index) const;
   TensorData operand(std::string_view name) const;
   // Returns the content of an argument, for symbolic ops.
-  Content content(std::size_t index) const { return content_of((*call_)[index]); }
+  RuntimeValue content(std::size_t index) const { return content_of((*call_)[index]); }
 
   const OpDef& def() const { return call_->def(); }
   ScalarType result_type(std::size_t index = 0) const;
@@ -60,16 +60,16 @@ class KernelCall {
 
   // Returns a contiguous tensor with the bytes from `compute`, called now, or lazily for large operands or
   // results.
-  Result<Content> dense(ScalarType dtype, const Shape& sizes,
-                        std::function<std::vector<std::byte>()> compute) const;
+  Result<RuntimeValue> dense(ScalarType dtype, const Shape& sizes,
+                             std::function<std::vector<std::byte>()> compute) const;
 
  private:
-  Content content_of(const Argument& argument) const;
-  TensorData as_operand(const Content& content) const;
+  RuntimeValue content_of(const Argument& argument) const;
+  TensorData as_operand(const RuntimeValue& content) const;
 
   const OpCall* call_;
   std::span<const Type> result_types_;
-  const ContentOf* content_of_;
+  const RuntimeValueOf* content_of_;
   std::size_t operand_bytes_ = 0;
 };
 
@@ -86,12 +86,12 @@ DEPUTE_KERNEL_FAMILIES(DEPUTE_DECLARE_KERNELS)
 #undef DEPUTE_DECLARE_KERNELS
 
 // Wraps a single result.
-inline Contents one(Result<Content> content) {
-  TRY(Content result, std::move(content));
-  return std::vector<Content>{std::move(result)};
+inline Contents one(Result<RuntimeValue> content) {
+  TRY(RuntimeValue result, std::move(content));
+  return std::vector<RuntimeValue>{std::move(result)};
 }
 inline Contents one(TensorData data) {
-  return std::vector<Content>{Content(std::move(data))};
+  return std::vector<RuntimeValue>{RuntimeValue(std::move(data))};
 }
 
 // Converts `data` to another element type; returns it unchanged if it already has that type.

@@ -15,12 +15,12 @@ namespace {
 using internal::KernelFunction;
 using internal::KernelLine;
 
-using KernelMap = std::unordered_map<Symbol, KernelFunction>;
+using KernelMap = std::unordered_map<Name, KernelFunction>;
 
 KernelMap make_kernels() {
   KernelMap kernels;
 #define DEPUTE_ADD_KERNELS(family) \
-  for (const KernelLine& line : internal::family##_kernels()) kernels.emplace(Symbol(line.op), line.run);
+  for (const KernelLine& line : internal::family##_kernels()) kernels.emplace(Name(line.op), line.run);
   DEPUTE_KERNEL_FAMILIES(DEPUTE_ADD_KERNELS)
 #undef DEPUTE_ADD_KERNELS
   return kernels;
@@ -44,10 +44,10 @@ Failure at_node(const Node& node, std::string message) {
   return at_node(node, Diagnostic{.code = "kernel", .message = std::move(message)});
 }
 
-Status check_operands(const Node& node, const ContentOf& content_of) {
+Status check_operands(const Node& node, const RuntimeValueOf& content_of) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Value& operand = *node.operand(i);
-    const Content* content = content_of(operand);
+    const RuntimeValue* content = content_of(operand);
     if (content == nullptr) return at_node(node, fmt::format("%{} is not known", operand.name().str()));
     if (!fits_type(*content, operand.type())) {
       return at_node(node,
@@ -94,12 +94,12 @@ bool fits_tensor(const TensorData& data, const TensorType& type) {
 
 }  // namespace
 
-bool has_kernel(Symbol op) {
+bool has_kernel(Name op) {
   const OpDef* def = torch_ops()->find(op);
   return def != nullptr && find_kernel(*def) != nullptr;
 }
 
-bool fits_type(const Content& content, const Type& type) {
+bool fits_type(const RuntimeValue& content, const Type& type) {
   switch (type.kind) {
     case Type::Kind::Tensor: {
       const auto* data = std::get_if<TensorData>(&content);
@@ -123,7 +123,7 @@ bool fits_type(const Content& content, const Type& type) {
   return false;
 }
 
-Result<std::vector<Content>> run_kernel(const Node& node, const ContentOf& content_of) {
+Result<std::vector<RuntimeValue>> run_kernel(const Node& node, const RuntimeValueOf& content_of) {
   const OpDef* def = node.def();
   KernelFunction kernel = def == nullptr ? nullptr : find_kernel(*def);
   if (kernel == nullptr) return at_node(node, "there is no reference kernel");

@@ -86,7 +86,7 @@ std::vector<double> normalized(const Elements<double>& x, const Parts& parts, co
   return result;
 }
 
-Result<Content> normalized(const KernelCall& call, const Parts& parts, ElementFactors factors) {
+Result<RuntimeValue> normalized(const KernelCall& call, const Parts& parts, ElementFactors factors) {
   ScalarType dtype = call.result_type();
   return call.dense(dtype, sizes_of(parts.input), [parts, factors = std::move(factors), dtype] {
     return pack<double>(dtype, normalized(Elements<double>(parts.input), parts, factors));
@@ -94,12 +94,13 @@ Result<Content> normalized(const KernelCall& call, const Parts& parts, ElementFa
 }
 
 // Returns `result`, and the means and inverse deviations as tensors of `sizes`.
-Contents with_statistics(const KernelCall& call, Content result, const Parts& parts, const Shape& sizes) {
-  std::vector<Content> results = {std::move(result)};
+Contents with_statistics(const KernelCall& call, RuntimeValue result, const Parts& parts,
+                         const Shape& sizes) {
+  std::vector<RuntimeValue> results = {std::move(result)};
   for (auto member : {&Statistics::mean, &Statistics::inverse_deviation}) {
     ScalarType dtype = call.result_type(results.size());
     TRY_STATUS(check_arithmetic(dtype));
-    TRY(Content numbers, call.dense(dtype, sizes, [parts, member, dtype] {
+    TRY(RuntimeValue numbers, call.dense(dtype, sizes, [parts, member, dtype] {
       std::vector<double> list;
       for (const Statistics& own :
            statistics_of_parts(Elements<double>(parts.input), parts.count, parts.eps)) {
@@ -134,7 +135,7 @@ Result<Layer> read_layer(const KernelCall& call) {
   return Layer{{input, count_of(input) / length, call.number("eps")}, outer, length};
 }
 
-Result<Content> normalized_layer(const KernelCall& call, const Layer& layer) {
+Result<RuntimeValue> normalized_layer(const KernelCall& call, const Layer& layer) {
   TRY(std::vector<double> weight, factors(call, "weight", layer.length, 1));
   TRY(std::vector<double> bias, factors(call, "bias", layer.length, 0));
   return normalized(call, layer.parts, {std::move(weight), std::move(bias), 1});
@@ -146,7 +147,7 @@ Contents layer_norm(const KernelCall& call) {
 }
 Contents native_layer_norm(const KernelCall& call) {
   TRY(Layer layer, read_layer(call));
-  TRY(Content result, normalized_layer(call, layer));
+  TRY(RuntimeValue result, normalized_layer(call, layer));
   return with_statistics(call, std::move(result), layer.parts, layer.outer);
 }
 
@@ -174,7 +175,7 @@ Result<Groups> read_groups(const KernelCall& call, std::string_view count_name) 
   return groups;
 }
 
-Result<Content> normalized_groups(const KernelCall& call, const Groups& groups) {
+Result<RuntimeValue> normalized_groups(const KernelCall& call, const Groups& groups) {
   TRY(std::vector<double> weight, factors(call, "weight", groups.channels, 1));
   TRY(std::vector<double> bias, factors(call, "bias", groups.channels, 0));
   std::size_t planes = static_cast<std::size_t>(groups.batch) * groups.channels;
@@ -188,7 +189,7 @@ Contents group_norm(const KernelCall& call) {
 }
 Contents native_group_norm(const KernelCall& call) {
   TRY(Groups groups, read_groups(call, "group"));
-  TRY(Content result, normalized_groups(call, groups));
+  TRY(RuntimeValue result, normalized_groups(call, groups));
   return with_statistics(call, std::move(result), groups.parts, {groups.batch, groups.count});
 }
 
@@ -221,7 +222,7 @@ Contents batch_norm_inference(const KernelCall& call) {
   std::size_t planes = static_cast<std::size_t>(sizes[0]) * channels;
   std::size_t plane = planes == 0 ? 1 : std::max<std::size_t>(count_of(input) / planes, 1);
   ScalarType dtype = call.result_type();
-  TRY(Content result, call.dense(dtype, sizes, [input, scale, bias, mean, channels, plane, dtype] {
+  TRY(RuntimeValue result, call.dense(dtype, sizes, [input, scale, bias, mean, channels, plane, dtype] {
     Elements<double> x(input);
     std::vector<double> numbers;
     numbers.reserve(x.size());
@@ -231,9 +232,9 @@ Contents batch_norm_inference(const KernelCall& call) {
     }
     return pack<double>(dtype, numbers);
   }));
-  std::vector<Content> results = {std::move(result)};
+  std::vector<RuntimeValue> results = {std::move(result)};
   for (std::size_t i = 1; i < 3; ++i) {
-    TRY(Content none, call.dense(call.result_type(i), {0}, [] { return std::vector<std::byte>(); }));
+    TRY(RuntimeValue none, call.dense(call.result_type(i), {0}, [] { return std::vector<std::byte>(); }));
     results.push_back(std::move(none));
   }
   return results;
@@ -251,7 +252,7 @@ Contents batch_norm_training(const KernelCall& call) {
   TRY(std::vector<double> bias, factors(call, "bias", channels, 0));
   Parts parts{by_channel, channels, call.number("eps")};
   const std::size_t length = count_of(input) / channels;
-  TRY(Content result, normalized(call, parts, {std::move(weight), std::move(bias), length}));
+  TRY(RuntimeValue result, normalized(call, parts, {std::move(weight), std::move(bias), length}));
   return with_statistics(call, channels_first(std::get<TensorData>(result)), parts,
                          {static_cast<std::int64_t>(channels)});
 }

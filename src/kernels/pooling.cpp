@@ -110,7 +110,7 @@ Contents max_pool_with_indices(const KernelCall& call) {
   TRY(Domain domain, domain_of(dtype));
   Shape sizes = images.with_sizes(moves);
   return in_domain(domain, [&]<typename T>(T) -> Contents {
-    TRY(Content values, call.dense(dtype, sizes, [images, window, moves, dtype] {
+    TRY(RuntimeValue values, call.dense(dtype, sizes, [images, window, moves, dtype] {
       Elements<T> elements(images.data);
       std::vector<T> result;
       auto image = static_cast<std::size_t>(volume(images.sizes));
@@ -120,18 +120,18 @@ Contents max_pool_with_indices(const KernelCall& call) {
       }
       return pack<T>(dtype, result);
     }));
-    TRY(Content indices, call.dense(ScalarType::I64, sizes, [images, window, moves] {
+    TRY(RuntimeValue indices, call.dense(ScalarType::I64, sizes, [images, window, moves] {
       Elements<T> elements(images.data);
       return pack<std::int64_t>(ScalarType::I64, places_of_max(images, elements, window, moves));
     }));
-    return std::vector<Content>{std::move(values), std::move(indices)};
+    return std::vector<RuntimeValue>{std::move(values), std::move(indices)};
   });
 }
 
 // Returns the values without the indices.
 template <std::size_t rank>
 Contents max_pool(const KernelCall& call) {
-  TRY(std::vector<Content> results, max_pool_with_indices<rank>(call));
+  TRY(std::vector<RuntimeValue> results, max_pool_with_indices<rank>(call));
   results.pop_back();
   return results;
 }

@@ -169,11 +169,11 @@ Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
     scales.push_back(choice.scale);
     zero_points.push_back(choice.zero_point);
   }
-  TRY(Content scale,
+  TRY(RuntimeValue scale,
       call.dense(ScalarType::F64, sizes, [scales] { return pack<double>(ScalarType::F64, scales); }));
-  TRY(Content zero, call.dense(ScalarType::I64, sizes,
-                               [zero_points] { return pack<double>(ScalarType::I64, zero_points); }));
-  return std::vector<Content>{std::move(scale), std::move(zero)};
+  TRY(RuntimeValue zero, call.dense(ScalarType::I64, sizes,
+                                    [zero_points] { return pack<double>(ScalarType::I64, zero_points); }));
+  return std::vector<RuntimeValue>{std::move(scale), std::move(zero)};
 }
 
 Contents choose_for_all(const KernelCall& call) {

@@ -81,7 +81,7 @@ constexpr auto element_at = []<typename T>(std::span<const T> row) { return row[
 
 // Returns the position in each row, as an integer.
 template <auto place>
-Result<Content> places(const KernelCall& call, const Rows& rows) {
+Result<RuntimeValue> places(const KernelCall& call, const Rows& rows) {
   TRY(Domain domain, domain_of(rows.data.type.dtype));
   return in_domain(domain, [&]<typename T>(T) {
     return call.dense(ScalarType::I64, rows.sizes, [rows] {
@@ -105,9 +105,9 @@ Contents argument(const KernelCall& call) {
 
 template <auto place>
 Contents with_place(const KernelCall& call) {
-  TRY(std::vector<Content> results, reduce<element_at<place>, Empty::Refused>(call));
+  TRY(std::vector<RuntimeValue> results, reduce<element_at<place>, Empty::Refused>(call));
   TRY(Rows rows, rows_of(call, call.tensor("self")));
-  TRY(Content indices, places<place>(call, rows));
+  TRY(RuntimeValue indices, places<place>(call, rows));
   results.push_back(std::move(indices));
   return results;
 }

@@ -14,7 +14,7 @@ template <typename T, typename Function>
 Contents map_rows(const KernelCall& call, const TensorData& self, std::int64_t dim, Function fn) {
   TRY(Rows rows, rows_along(self, dim));
   ScalarType dtype = call.result_type();
-  TRY(Content result, call.dense(dtype, sizes_of(rows.data), [rows, dtype, fn] {
+  TRY(RuntimeValue result, call.dense(dtype, sizes_of(rows.data), [rows, dtype, fn] {
     Elements<T> elements(rows.data);
     std::vector<T> results(elements.size());
     for (std::size_t i = 0; i < rows.count; ++i) {
@@ -97,18 +97,18 @@ Contents first_of_sorted(const KernelCall& call, std::int64_t dim, std::int64_t 
         for (std::size_t k = 0; k < count; ++k) take(row, places[k]);
       }
     };
-    TRY(Content values, call.dense(dtype, sizes, [gather, dtype] {
+    TRY(RuntimeValue values, call.dense(dtype, sizes, [gather, dtype] {
       std::vector<T> result;
       gather([&](auto row, std::int64_t place) { result.push_back(row[static_cast<std::size_t>(place)]); });
       return pack<T>(dtype, result);
     }));
-    TRY(Content places, call.dense(ScalarType::I64, sizes, [gather] {
+    TRY(RuntimeValue places, call.dense(ScalarType::I64, sizes, [gather] {
       std::vector<std::int64_t> result;
       gather([&](auto, std::int64_t place) { result.push_back(place); });
       return pack<std::int64_t>(ScalarType::I64, result);
     }));
-    return std::vector<Content>{in_place(rows, std::get<TensorData>(values)),
-                                in_place(rows, std::get<TensorData>(places))};
+    return std::vector<RuntimeValue>{in_place(rows, std::get<TensorData>(values)),
+                                     in_place(rows, std::get<TensorData>(places))};
   });
 }
 

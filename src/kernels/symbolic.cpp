@@ -8,12 +8,12 @@
 namespace depute::internal {
 namespace {
 
-bool is_float(const Content& number) {
+bool is_float(const RuntimeValue& number) {
   return std::holds_alternative<double>(number);
 }
 
-Contents number(Content content) {
-  return std::vector<Content>{std::move(content)};
+Contents number(RuntimeValue content) {
+  return std::vector<RuntimeValue>{std::move(content)};
 }
 Failure too_large() {
   return bad_arguments("the number does not fit 64 bits");
@@ -47,8 +47,8 @@ Contents integer_arithmetic(Operation operation, std::int64_t a, std::int64_t b)
 
 template <Operation operation>
 Contents arithmetic(const KernelCall& call) {
-  Content a = call.content(0);
-  Content b = call.content(1);
+  RuntimeValue a = call.content(0);
+  RuntimeValue b = call.content(1);
   if (!is_float(a) && !is_float(b)) return integer_arithmetic(operation, as_int(a), as_int(b));
   double x = as_double(a);
   double y = as_double(b);
@@ -70,8 +70,8 @@ Contents true_division(const KernelCall& call) {
 }
 
 Contents floor_division(const KernelCall& call) {
-  Content a = call.content(0);
-  Content b = call.content(1);
+  RuntimeValue a = call.content(0);
+  RuntimeValue b = call.content(1);
   if (as_double(b) == 0) return bad_arguments("division by zero");
   if (is_float(a) || is_float(b)) return number(std::floor(as_double(a) / as_double(b)));
   if (as_int(b) == -1) return integer_arithmetic(Operation::Sub, 0, as_int(a));
@@ -81,8 +81,8 @@ Contents floor_division(const KernelCall& call) {
 }
 
 Contents modulus(const KernelCall& call) {
-  Content a = call.content(0);
-  Content b = call.content(1);
+  RuntimeValue a = call.content(0);
+  RuntimeValue b = call.content(1);
   if (as_double(b) == 0) return bad_arguments("division by zero");
   if (is_float(a) || is_float(b)) {
     double rest = std::fmod(as_double(a), as_double(b));
@@ -94,8 +94,8 @@ Contents modulus(const KernelCall& call) {
 }
 
 Contents number_power(const KernelCall& call) {
-  Content a = call.content(0);
-  Content b = call.content(1);
+  RuntimeValue a = call.content(0);
+  RuntimeValue b = call.content(1);
   if (is_float(a) || is_float(b) || as_int(b) < 0) return number(std::pow(as_double(a), as_double(b)));
   std::int64_t result = 1;
   std::int64_t base = as_int(a);
@@ -118,14 +118,14 @@ constexpr auto either = [](auto a, auto b) { return a != 0 || b != 0; };
 
 template <auto compare>
 Contents comparison(const KernelCall& call) {
-  Content a = call.content(0);
-  Content b = call.content(1);
+  RuntimeValue a = call.content(0);
+  RuntimeValue b = call.content(1);
   if (is_float(a) || is_float(b)) return number(compare(as_double(a), as_double(b)));
   return number(compare(as_int(a), as_int(b)));
 }
 
 Contents negative(const KernelCall& call) {
-  Content a = call.content(0);
+  RuntimeValue a = call.content(0);
   if (is_float(a)) return number(-as_double(a));
   return integer_arithmetic(Operation::Sub, 0, as_int(a));
 }
@@ -135,8 +135,8 @@ Contents same_number(const KernelCall& call) {
 
 template <auto is_better>
 Contents extreme(const KernelCall& call) {
-  Content a = call.content(0);
-  Content b = call.content(1);
+  RuntimeValue a = call.content(0);
+  RuntimeValue b = call.content(1);
   if (!is_float(a) && !is_float(b)) return number(is_better(as_int(b), as_int(a)) ? as_int(b) : as_int(a));
   return number(is_better(as_double(b), as_double(a)) ? as_double(b) : as_double(a));
 }
@@ -145,7 +145,7 @@ Contents to_float(const KernelCall& call) {
   return number(as_double(call.content(0)));
 }
 Contents to_int(const KernelCall& call) {
-  Content a = call.content(0);
+  RuntimeValue a = call.content(0);
   return is_float(a) ? whole(std::trunc(as_double(a))) : number(as_int(a));
 }
 Contents negation(const KernelCall& call) {

@@ -245,7 +245,7 @@ Contents parts(const TensorData& self, std::int64_t wanted_dim, const Shape& len
   Layout layout(self);
   if (layout.sizes.empty()) return bad_arguments("a split of a tensor without dimensions");
   TRY(std::size_t dim, checked_dim(wanted_dim, layout.sizes.size()));
-  std::vector<Content> results;
+  std::vector<RuntimeValue> results;
   std::int64_t left = layout.sizes[dim];
   for (std::int64_t length : lengths) {
     if (length < 0 || length > left) return bad_arguments("the parts of a split are not those of the whole");
@@ -297,7 +297,7 @@ Contents unbind(const KernelCall& call) {
   Layout layout(call.tensor("self"));
   if (layout.sizes.empty()) return bad_arguments("a split of a tensor without dimensions");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), layout.sizes.size()));
-  std::vector<Content> results;
+  std::vector<RuntimeValue> results;
   Layout part = layout;
   part.erase(dim);
   for (std::int64_t i = 0; i < layout.sizes[dim]; ++i) {

@@ -104,7 +104,7 @@ Replacement expand(Builder& b, const OpCall& call) {
 Result<std::vector<Type>> infer_from_pattern(const OpCall& call) {
   Graph scratch({}, op_of(call).pattern->method().graph->ops());
   auto map_value = [&](const Value* value) {
-    return Argument::of(scratch.add_input(Symbol("x"), value->type()));
+    return Argument::of(scratch.add_input(Name("x"), value->type()));
   };
   std::vector<Argument> inputs;
   for (const Argument& argument : pattern_inputs(call)) inputs.push_back(scratch.import(argument, map_value));
@@ -242,7 +242,7 @@ Status fill_def(const BackendOpSpec& spec, std::string_view schema, OpDef& def) 
       def.returns, [](const ReturnDef& result) { return result.type == ArgType::Tensor && !result.is_list; });
   if (!are_tensors || (def.returns.empty() && !def.mutates()))
     return bad_op(spec.name, "its schema gives something else than tensors");
-  const bool are_apart = std::ranges::all_of(results_given_back(schema), [](const GivenBack& result) {
+  const bool are_apart = std::ranges::all_of(aliased_results(schema), [](const AliasedResult& result) {
     return result.is_own || result.written.has_value();
   });
   if (!are_apart)
@@ -432,15 +432,14 @@ void BackendOps::take_back(Extent extent) {
 
 Status BackendOps::add(const BackendOpSpec& spec) {
   TRY_STATUS(check_name(spec.name, libraries_));
-  if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec)
+  if (const BackendOp* known = find_backend_op(Name(spec.name)); known != nullptr && known->spec == spec)
     return {};
-  const bool is_taken =
-      find(Symbol(spec.name)) != nullptr || find(Symbol(functional_name(spec.name))) != nullptr;
+  const bool is_taken = find(Name(spec.name)) != nullptr || find(Name(functional_name(spec.name))) != nullptr;
   if (is_taken) return bad_op(spec.name, "there is an op of this name already");
   if (spec.pattern.empty() && spec.schema.empty())
     return bad_op(spec.name, "it has neither a pattern nor a schema");
   auto op = std::make_unique<BackendOp>();
-  op->name = Symbol(spec.name);
+  op->name = Name(spec.name);
   op->spec = spec;
   TRY(op->pattern, read_pattern(spec, *this));
   op->schema = spec.schema.empty() ? make_schema(spec.name, op->pattern->method()) : spec.schema;
@@ -475,7 +474,7 @@ void BackendOps::add_functional_form(BackendOp& op) {
   form->schema = functional_schema(op.schema);
   OpDef& def = form->def;
   internal::parse_schema(form->schema, def);
-  def.flags = OpFlag::copies_first;
+  def.flags = OpFlag::MayAliasOperand;
   def.origin = OpOrigin::Backend;
   def.out_name = op.spec.kernel;
   def.backend_op = form.get();
@@ -488,13 +487,13 @@ void BackendOps::add_functional_form(BackendOp& op) {
 BackendOps::BackendOps() = default;
 BackendOps::~BackendOps() = default;
 
-const OpDef* BackendOps::find(Symbol op) const {
+const OpDef* BackendOps::find(Name op) const {
   if (const OpDef* def = torch_ops()->find(op); def != nullptr) return def;
   const BackendOp* own = find_backend_op(op);
   return own == nullptr ? nullptr : &own->def;
 }
 
-const BackendOp* BackendOps::find_backend_op(Symbol name) const {
+const BackendOp* BackendOps::find_backend_op(Name name) const {
   auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
 }
@@ -512,10 +511,10 @@ std::vector<std::string> BackendOps::packet(std::string_view packet) const {
 namespace {
 
 Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOps>& table,
-                         std::span<const Symbol> names) {
+                         std::span<const Name> names) {
   std::vector<const BackendOp*> ops;
   std::vector<Pattern> patterns;
-  for (Symbol name : names) {
+  for (Name name : names) {
     const BackendOp* op = table->find_backend_op(name);
     if (op == nullptr) return bad_op(name.str(), "there is no such op");
     if (!op->pattern) continue;
@@ -588,7 +587,7 @@ Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
 }  // namespace
 
 Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
-                                     std::span<const Symbol> names) {
+                                     std::span<const Name> names) {
   return guarded([&] { return bind(program, ops, names); });
 }
 

@@ -38,7 +38,7 @@ void add_specs(const Method& from, const GraphTags& tags, const std::vector<bool
 
 Result<CarvedMethod> carve(const Program& program, const Effects& effects, const Method& method,
                            const PartitionResult& partitions,
-                           const std::function<Symbol(Symbol tag)>& delegate_name) {
+                           const std::function<Name(Name tag)>& delegate_name) {
   TRY(TagTable table, read_tags(program, method, partitions));
   CarvedMethod carved;
   BodyMap bodies;

@@ -24,8 +24,8 @@ namespace depute {
 
 // One partition as a separate program.
 struct CarvedPartition {
-  Symbol tag;
-  Symbol delegate_name;
+  Name tag;
+  Name delegate_name;
   DelegationSpec spec;
   // Has one method, "forward". Inputs: parameters, buffers and constants that moved in, then the call's
   // arguments. Outputs: mutations of buffers that moved in, then the call's results.
@@ -45,6 +45,6 @@ struct CarvedMethod {
 // effects.
 Result<CarvedMethod> carve(const Program& program, const Effects& effects, const Method& method,
                            const PartitionResult& partitions,
-                           const std::function<Symbol(Symbol tag)>& delegate_name);
+                           const std::function<Name(Name tag)>& delegate_name);
 
 }  // namespace depute

@@ -189,7 +189,7 @@ void GraphCarver::add_child_outputs(Program& child, std::uint32_t tag,
 // Adds the delegates of an earlier lowering that the partition calls: they are nested in the new delegate.
 void GraphCarver::add_child_delegates(Program& child) const {
   if (program_.delegates.empty()) return;
-  std::unordered_set<Symbol> called;
+  std::unordered_set<Name> called;
   auto look = [&](const Graph& graph) {
     for (const Node& node : graph.nodes()) called.insert(called_delegate(node));
   };
@@ -204,7 +204,7 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
                                                        const std::vector<const Value*>& results) {
   auto child = std::make_shared<Program>(program_.ops);
   child->ranges = program_.ranges;
-  child->add_method(Symbol("forward"));
+  child->add_method(Name("forward"));
   BodyMap bodies;
   add_child_inputs(*child, imports);
   add_child_bodies(*child, tag, bodies);
@@ -216,19 +216,19 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
 }
 
 // Returns the delegate's name, with a suffix if a value of the program has this name.
-Symbol GraphCarver::result_name(Symbol delegate, int& suffix) const {
+Name GraphCarver::result_name(Name delegate, int& suffix) const {
   for (;;) {
-    Symbol name = suffix == 0 ? delegate : Symbol(fmt::format("{}_{}", delegate.str(), suffix));
+    Name name = suffix == 0 ? delegate : Name(fmt::format("{}_{}", delegate.str(), suffix));
     ++suffix;
     if (!from_.has_name(name) && !to_.has_name(name)) return name;
   }
 }
 
-void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
+void GraphCarver::add_partition(std::uint32_t tag, const std::function<Name(Name tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
   if (!is_needed_[tag]) return;
   std::vector<const Value*> results = results_of(tag);
-  Symbol name = delegate_name(tags_.tags[tag]);
+  Name name = delegate_name(tags_.tags[tag]);
   Imports imports = imports_of(tag);
   CarvedPartition partition{.tag = tags_.tags[tag],
                             .delegate_name = name,
@@ -246,7 +246,7 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
   partitions.push_back(std::move(partition));
 }
 
-Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
+Status GraphCarver::run(const std::function<Name(Name tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
   const EffectOrder effects(effects_, from_);
   TRY(std::vector<UnitOrder::Unit> order,
@@ -265,7 +265,7 @@ Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
       continue;
     }
     Node* copy = copier.copy(*unit.node, map_value);
-    copy->tag = Symbol();
+    copy->tag = Name();
     for (std::size_t i = 0; i < copy->results().size(); ++i)
       in_parent_[number_of(*unit.node->result(i))] = copy->result(i);
   }

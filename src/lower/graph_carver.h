@@ -19,8 +19,7 @@ class GraphCarver {
               const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies);
 
   // Fills `to`, and appends the partitions in the order of their calls.
-  Status run(const std::function<Symbol(Symbol tag)>& delegate_name,
-             std::vector<CarvedPartition>& partitions);
+  Status run(const std::function<Name(Name tag)>& delegate_name, std::vector<CarvedPartition>& partitions);
 
   // By graph input: false if no undelegated node needs it. User inputs always stay.
   const std::vector<bool>& input_kept() const { return input_kept_; }
@@ -41,7 +40,7 @@ class GraphCarver {
   void use_outside(const Value& value);
   Imports imports_of(std::uint32_t tag);
   std::vector<const Value*> results_of(std::uint32_t tag) const;
-  Symbol result_name(Symbol delegate, int& suffix) const;
+  Name result_name(Name delegate, int& suffix) const;
   std::shared_ptr<Program> build_subprogram(std::uint32_t tag, const Imports& imports,
                                             const std::vector<const Value*>& results);
   void add_child_inputs(Program& child, const Imports& imports);
@@ -49,7 +48,7 @@ class GraphCarver {
   void add_child_nodes(Program& child, std::uint32_t tag, const BodyMap& bodies);
   void add_child_outputs(Program& child, std::uint32_t tag, const std::vector<const Value*>& results);
   void add_child_delegates(Program& child) const;
-  void add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
+  void add_partition(std::uint32_t tag, const std::function<Name(Name tag)>& delegate_name,
                      std::vector<CarvedPartition>& partitions);
 
   const Program& program_;

@@ -51,9 +51,8 @@ class GuardedBackend final : public Backend {
     return value_or_throw(call_foreign(failed("cache_version()"), [&] { return backend_->cache_version(); }));
   }
 
-  bool asks_elsewhere() const override {
-    return value_or_throw(
-        call_foreign(failed("asks_elsewhere()"), [&] { return backend_->asks_elsewhere(); }));
+  bool is_remote() const override {
+    return value_or_throw(call_foreign(failed("is_remote()"), [&] { return backend_->is_remote(); }));
   }
 
   Result<std::string> describe(std::span<const std::byte> bytes) const override {
@@ -82,7 +81,7 @@ class GuardedBackend final : public Backend {
   void name_makers(const PreprocessResult& result) const {
     const auto name = [&](const std::shared_ptr<const Storage>& storage, const std::string& what) {
       if (storage != nullptr && storage->is_lazy())
-        storage->name_maker(Symbol(fmt::format("{}, {}", place_text({.backend = id_}), what)));
+        storage->name_maker(Name(fmt::format("{}, {}", place_text({.backend = id_}), what)));
     };
     name(result.processed_bytes, "processed_bytes");
     for (const NamedData& data : result.data_store_output)
@@ -131,9 +130,8 @@ class GuardedPartitioner final : public Partitioner {
     return proposal;
   }
 
-  bool asks_elsewhere() const override {
-    return value_or_throw(
-        call_foreign(failed("asks_elsewhere()"), [&] { return partitioner_->asks_elsewhere(); }));
+  bool is_remote() const override {
+    return value_or_throw(call_foreign(failed("is_remote()"), [&] { return partitioner_->is_remote(); }));
   }
 
  private:

@@ -33,7 +33,7 @@ void count_delegated(const Program& original, DelegationInfo& info) {
 }  // namespace
 
 std::vector<DelegateCall> get_delegates(const Program& program, const Method& method) {
-  std::unordered_map<Symbol, const Delegate*> by_name;
+  std::unordered_map<Name, const Delegate*> by_name;
   for (const auto& delegate : program.delegates) by_name[delegate->name] = delegate.get();
   std::vector<DelegateCall> calls;
   for_each_node(method, [&](const Graph& graph, const Node& node) {

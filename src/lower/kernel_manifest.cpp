@@ -38,7 +38,7 @@ std::optional<QualifiedName> read_name(std::string_view whole) {
 std::string usual_kernel(std::string_view op, const QualifiedName& name, std::string_view schema) {
   const bool has_results = schema.find(" -> ") != schema.npos;
   const bool only_writes =
-      has_results && std::ranges::none_of(results_given_back(schema), &GivenBack::is_own);
+      has_results && std::ranges::none_of(aliased_results(schema), &AliasedResult::is_own);
   if (only_writes) return std::string(op);
   if (name.overload.empty() || name.overload == "default")
     return fmt::format("{}::{}.out", name.library, name.op);

@@ -17,7 +17,7 @@ using ResultJson = nlohmann::ordered_json;
 constexpr std::int64_t max_told_ids = 10'000'000;
 
 // Maps the storages of a partition to their constant. If several constants share a storage, the first one.
-using ConstantNames = std::unordered_map<const Storage*, Symbol>;
+using ConstantNames = std::unordered_map<const Storage*, Name>;
 
 ConstantNames constant_names(const Program& partition) {
   ConstantNames names;
@@ -158,7 +158,7 @@ Result<ResultJson> json_of(const NamedData& named, const ConstantNames& constant
 }
 
 Result<std::shared_ptr<const Storage>> constant_bytes(const std::string& name, const Program& partition) {
-  const TensorData* data = partition.find_data(Symbol(name));
+  const TensorData* data = partition.find_data(Name(name));
   if (data == nullptr)
     return failure("result", "data", fmt::format("it names a constant that is not there: '{}'", name));
   return dense_bytes(*data);

@@ -27,7 +27,7 @@ class BackendRun {
 
   Status run() {
     std::vector<Hash128> before;
-    const bool validates = is_validation_enabled() && !backend_.asks_elsewhere();
+    const bool validates = is_validation_enabled() && !backend_.is_remote();
     if (validates) before = hashes();
     TRY(std::vector<PreprocessResult> results, cached_call());
     if (options_.check_determinism) {

@@ -14,7 +14,7 @@ namespace depute {
 
 // One partition, and its result after the backend's call.
 struct BackendJob {
-  Symbol method;
+  Name method;
   const CarvedPartition* partition;
   PreprocessResult result;
 };

@@ -16,10 +16,10 @@ void StateOwners::add(const CarvedMethod& carved) {
     add(*partition.program->methods.front()->graph, carved.method->name, &partition);
 }
 
-void StateOwners::add(const Graph& graph, Symbol method, const CarvedPartition* partition) {
+void StateOwners::add(const Graph& graph, Name method, const CarvedPartition* partition) {
   for (const Graph* below : graphs_below(graph)) {
     for (const Node& node : below->nodes()) {
-      Symbol delegate = called_delegate(node);
+      Name delegate = called_delegate(node);
       if (stateful_.contains(delegate)) calls_[delegate].push_back({&node, method, partition});
     }
   }
@@ -40,7 +40,7 @@ std::string StateOwners::text(const Call& call) {
                      call.node->display_name(), call.method.str(), place);
 }
 
-Failure StateOwners::split(Symbol delegate, const std::vector<Call>& calls) {
+Failure StateOwners::split(Name delegate, const std::vector<Call>& calls) {
   std::string list;
   for (const Call& call : calls) list += (list.empty() ? "" : ", ") + text(call);
   auto taken = std::ranges::find_if(calls, [](const Call& call) { return call.partition != nullptr; });

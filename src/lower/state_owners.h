@@ -26,16 +26,16 @@ class StateOwners {
  private:
   struct Call {
     const Node* node;
-    Symbol method;
+    Name method;
     const CarvedPartition* partition;  // null: the call stays
   };
 
-  void add(const Graph& graph, Symbol method, const CarvedPartition* partition);
+  void add(const Graph& graph, Name method, const CarvedPartition* partition);
   static std::string text(const Call& call);
-  static Failure split(Symbol delegate, const std::vector<Call>& calls);
+  static Failure split(Name delegate, const std::vector<Call>& calls);
 
   const StatefulDelegates& stateful_;
-  std::map<Symbol, std::vector<Call>, SymbolTextLess> calls_;  // by delegate
+  std::map<Name, std::vector<Call>, SymbolTextLess> calls_;  // by delegate
 };
 
 }  // namespace depute

@@ -35,7 +35,7 @@ std::string_view kind_name(InputSpec::Kind kind) {
 
 // A buffer or parameter that the method mutates. Several inputs may refer to the same buffer.
 struct MutatedBuffer {
-  Symbol key;
+  Name key;
   std::vector<const Value*> inputs;
   std::vector<std::size_t> stores;  // indices of outputs
 };
@@ -62,7 +62,7 @@ class TagReader {
 
  private:
   LoweringPlace place() const { return {.method = method_.name.str()}; }
-  LoweringPlace place(const Node& node, Symbol tag = {}) const {
+  LoweringPlace place(const Node& node, Name tag = {}) const {
     return {.method = method_.name.str(), .node = &node, .tag = tag.str()};
   }
   std::string input_text(const Value& input) const {
@@ -77,7 +77,7 @@ class TagReader {
 
   // Checks that the result only names nodes and values of this method. All later code relies on this.
   Status check_references() const {
-    if (partitions_.partition_tags.contains(Symbol())) {
+    if (partitions_.partition_tags.contains(Name())) {
       return lowering_error(LoweringFault::EmptyTag, place(), "the empty tag has a delegation spec",
                             "give the tag a name: nodes without a tag have the empty one");
     }
@@ -90,7 +90,7 @@ class TagReader {
     return {};
   }
 
-  Status check_node(const Node* node, Symbol tag, std::string_view what) const {
+  Status check_node(const Node* node, Name tag, std::string_view what) const {
     const bool is_ours = node != nullptr && all_tags_.contains(&node->graph());
     if (is_ours && node->graph().has(*node)) return {};
     std::string_view kind = "null node";
@@ -101,7 +101,7 @@ class TagReader {
                           "use the nodes of the method that partition() was called with");
   }
 
-  Status check_input(const Value* value, Symbol tag, std::string_view what) const {
+  Status check_input(const Value* value, Name tag, std::string_view what) const {
     auto inputs = method_.graph->inputs();
     bool is_input = value != nullptr && value->producer() == nullptr && value->index() < inputs.size() &&
                     inputs[value->index()] == value;
@@ -127,7 +127,7 @@ class TagReader {
                               fmt::format("tag '{}' has no delegation spec", tag.str()),
                               "add the tag to partition_tags");
       }
-      Symbol& known = graph->second[node->id()];
+      Name& known = graph->second[node->id()];
       if (!known.empty())
         return lowering_error(LoweringFault::TaggedTwice, place(*node, tag), "this node is tagged twice");
       known = tag;
@@ -149,7 +149,7 @@ class TagReader {
     return {};
   }
 
-  Symbol tag_of(const Node& node) const { return all_tags_.at(&node.graph())[node.id()]; }
+  Name tag_of(const Node& node) const { return all_tags_.at(&node.graph())[node.id()]; }
 
   void find_kept_graphs() {
     auto stays = [&](const Node& node) { return tag_of(node).empty(); };
@@ -173,7 +173,7 @@ class TagReader {
     for (const Graph* graph : graphs_below(taken)) {
       if (kept_.contains(graph)) continue;  // an undelegated node uses it too
       for (const Node& node : graph->nodes()) {
-        Symbol tag = tag_of(node);
+        Name tag = tag_of(node);
         if (tag.empty() || tag == tag_of(taken)) continue;
         return lowering_error(LoweringFault::TagInsideTakenBody, place(node, tag),
                               fmt::format("it lies in a body of {}, which tag '{}' takes whole",
@@ -185,11 +185,11 @@ class TagReader {
   }
 
   void number_tags(GraphTags& tags) {
-    const std::vector<Symbol>& by_node = all_tags_.at(tags.graph);
-    std::unordered_map<Symbol, std::uint32_t> number_of;
+    const std::vector<Name>& by_node = all_tags_.at(tags.graph);
+    std::unordered_map<Name, std::uint32_t> number_of;
     tags.node_tag.assign(by_node.size(), none);
     for (const Node& node : tags.graph->nodes()) {
-      Symbol tag = by_node[node.id()];
+      Name tag = by_node[node.id()];
       if (tag.empty()) continue;
       auto [entry, is_new] = number_of.try_emplace(tag, static_cast<std::uint32_t>(tags.tags.size()));
       if (is_new) {
@@ -225,7 +225,7 @@ class TagReader {
 
   Status read_constant_tags() {
     GraphTags& main = table_.graphs.front();
-    std::unordered_map<Symbol, std::uint32_t> number_of;
+    std::unordered_map<Name, std::uint32_t> number_of;
     for (std::uint32_t i = 0; i < main.tags.size(); ++i) number_of[main.tags[i]] = i;
     for (const auto& [value, tag] : partitions_.constant_tags) {
       TRY_STATUS(check_constant(*value, tag));
@@ -238,7 +238,7 @@ class TagReader {
     return {};
   }
 
-  Status check_constant(const Value& value, Symbol tag) const {
+  Status check_constant(const Value& value, Name tag) const {
     std::string name = input_text(value);
     LoweringPlace where{.method = method_.name.str(), .value = name, .tag = tag.str()};
     if (!partitions_.partition_tags.contains(tag)) {
@@ -250,7 +250,7 @@ class TagReader {
       return lowering_error(LoweringFault::InputTagged, where,
                             "only parameters, buffers and constants can move into a delegate");
     }
-    Symbol key = method_.inputs[value.index()].target;
+    Name key = method_.inputs[value.index()].target;
     if (written_elsewhere_.contains(key) && !buffer_of_.contains(key)) {
       return lowering_error(LoweringFault::SplitState, where,
                             fmt::format("{} is mutated by another method", name),
@@ -298,7 +298,7 @@ class TagReader {
     return value.is_value() ? value.as_value()->producer() : nullptr;
   }
 
-  const Method* other_method_with(Symbol key) const {
+  const Method* other_method_with(Name key) const {
     for (const auto& other : program_.methods) {
       if (other.get() != &method_ &&
           std::ranges::find(other->inputs, key, &InputSpec::target) != other->inputs.end())
@@ -390,11 +390,11 @@ class TagReader {
   const Program& program_;
   const Method& method_;
   const PartitionResult& partitions_;
-  std::unordered_map<const Graph*, std::vector<Symbol>> all_tags_;  // by node id
+  std::unordered_map<const Graph*, std::vector<Name>> all_tags_;  // by node id
   std::unordered_set<const Graph*> kept_;
-  std::vector<MutatedBuffer> buffers_;                 // in the order of their first store
-  std::unordered_map<Symbol, std::size_t> buffer_of_;  // data key -> place among buffers_
-  std::unordered_set<Symbol> written_elsewhere_;       // data keys that other methods mutate
+  std::vector<MutatedBuffer> buffers_;               // in the order of their first store
+  std::unordered_map<Name, std::size_t> buffer_of_;  // data key -> place among buffers_
+  std::unordered_set<Name> written_elsewhere_;       // data keys that other methods mutate
   TagTable table_;
 };
 

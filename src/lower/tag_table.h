@@ -20,7 +20,7 @@ struct GraphTags {
   static constexpr std::uint32_t none = 0xffffffff;
 
   const Graph* graph = nullptr;
-  std::vector<Symbol> tags;                       // by number
+  std::vector<Name> tags;                         // by number
   std::vector<std::uint32_t> node_tag;            // by node id, including the return; `none` without a tag
   std::vector<std::vector<const Node*>> members;  // by number, in node order
   std::vector<std::vector<std::uint32_t>> moved;  // by graph input: the tags that it moves into, ascending

@@ -68,7 +68,7 @@ Result<PartitionResult> partition_method(const Program& program, const Method& m
                             "the partitioner gave two different results for the same program");
     }
   }
-  if (before && !partitioner.asks_elsewhere() && structural_hash(program) != *before) {
+  if (before && !partitioner.is_remote() && structural_hash(program) != *before) {
     return lowering_error(LoweringFault::PartitionerChangedProgram, {.method = method.name.str()},
                           "the partitioner changed the program", "a partitioner may only return tags");
   }
@@ -81,17 +81,17 @@ class DelegateNames {
   explicit DelegateNames(const Program& program) {
     for (const auto& delegate : program.delegates) taken_.insert(delegate->name);
   }
-  Symbol operator()(Symbol tag) {
+  Name operator()(Name tag) {
     if (taken_.insert(tag).second) return tag;
     for (int& suffix = next_[tag];;) {
-      Symbol name(fmt::format("{}_{}", tag.str(), ++suffix));
+      Name name(fmt::format("{}_{}", tag.str(), ++suffix));
       if (taken_.insert(name).second) return name;
     }
   }
 
  private:
-  std::unordered_set<Symbol> taken_;
-  std::unordered_map<Symbol, int> next_;
+  std::unordered_set<Name> taken_;
+  std::unordered_map<Name, int> next_;
 };
 
 std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, PreprocessResult result) {
@@ -158,26 +158,26 @@ class NodeOwners {
     auto taken = taken_.find(&node.graph());
     return taken == taken_.end() ? nullptr : taken_with(*taken->second);
   }
-  Symbol tag_of(const Node& tagged) const { return tag_of_.at(&tagged); }
+  Name tag_of(const Node& tagged) const { return tag_of_.at(&tagged); }
 
   // Empty for a partition without used results or effects.
-  Symbol delegate_of(const Graph& graph, Symbol tag) const {
+  Name delegate_of(const Graph& graph, Name tag) const {
     auto delegates = delegate_of_.find(&graph);
     if (delegates == delegate_of_.end()) return {};
     auto found = delegates->second.find(tag);
-    return found == delegates->second.end() ? Symbol() : found->second;
+    return found == delegates->second.end() ? Name() : found->second;
   }
 
  private:
   // A tag has one delegate in each graph that has needed nodes of this tag.
-  std::unordered_map<const Graph*, std::unordered_map<Symbol, Symbol>> delegate_of_;
-  std::unordered_map<const Node*, Symbol> tag_of_;
+  std::unordered_map<const Graph*, std::unordered_map<Name, Name>> delegate_of_;
+  std::unordered_map<const Node*, Name> tag_of_;
   std::unordered_map<const Graph*, const Node*> taken_;  // body -> the node that takes it along
 };
 
 // The graph's name. Empty for the method's own graph.
-Symbol body_name(const PartitionedMethod& method, const Graph& graph) {
-  return &graph == method.method->graph.get() ? Symbol() : graph.name();
+Name body_name(const PartitionedMethod& method, const Graph& graph) {
+  return &graph == method.method->graph.get() ? Name() : graph.name();
 }
 
 // The name under which a backend is registered, or its id if it is not registered.
@@ -231,7 +231,7 @@ void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, 
                          .op = node.op(),
                          .source = node.source != nullptr ? node.source->str() : std::string(),
                          .delegate = tagged == nullptr
-                                         ? Symbol()
+                                         ? Name()
                                          : owners.delegate_of(tagged->graph(), owners.tag_of(*tagged)),
                          .verdict = verdict_of(method, tagged, owners, given.of(node), registry)};
       for (const NodeOrigin& origin : node.replaced) record.replaced.push_back(origin.debug_handle);
@@ -246,8 +246,8 @@ void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, 
   }
 }
 
-std::vector<Symbol> names_of(const std::vector<const Node*>& nodes) {
-  std::vector<Symbol> names;
+std::vector<Name> names_of(const std::vector<const Node*>& nodes) {
+  std::vector<Name> names;
   for (const Node* node : nodes) names.push_back(node->display_symbol());
   return names;
 }
@@ -255,10 +255,10 @@ std::vector<Symbol> names_of(const std::vector<const Node*>& nodes) {
 void record_apart(const Program& program, const PartitionedMethod& method, const NodeOwners& owners,
                   AllApart& apart) {
   WhyAllApart all = why_apart(program, method.result);
-  apart.not_told += all.not_told;
+  apart.omitted += all.omitted;
   for (WhyApart& why : all.pairs) {
-    const Symbol first = owners.delegate_of(*why.graph, why.first);
-    const Symbol second = owners.delegate_of(*why.graph, why.second);
+    const Name first = owners.delegate_of(*why.graph, why.first);
+    const Name second = owners.delegate_of(*why.graph, why.second);
     if (first.empty() || second.empty()) continue;  // one of them was dropped as unneeded
     apart.pairs.push_back({.method = method.method->name,
                            .graph = body_name(method, *why.graph),
@@ -283,7 +283,7 @@ void copy_used_data(const Program& from, Program& to) {
 // Copies the delegates of an earlier lowering that did not move into new delegates.
 void copy_called_delegates(const Program& from, Program& to) {
   if (from.delegates.empty()) return;
-  std::unordered_set<Symbol> called;
+  std::unordered_set<Name> called;
   for (const auto& method : to.methods) {
     for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) called.insert(called_delegate(node));
@@ -300,7 +300,7 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
   DelegateNames names(program);
   const Effects effects(program);
   std::optional<Hash128> before;
-  const auto asks_here = [](const auto& each) { return !each.second->asks_elsewhere(); };
+  const auto asks_here = [](const auto& each) { return !each.second->is_remote(); };
   if (is_validation_enabled() && std::ranges::any_of(partitioners, asks_here))
     before = structural_hash(program);
   std::vector<PartitionedMethod> methods;
@@ -310,8 +310,7 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
     if (partitioner != partitioners.end()) {
       TRY(result, partition_method(program, *method, *partitioner->second, before, options));
     }
-    TRY(CarvedMethod carved,
-        carve(program, effects, *method, result, [&](Symbol tag) { return names(tag); }));
+    TRY(CarvedMethod carved, carve(program, effects, *method, result, [&](Name tag) { return names(tag); }));
     methods.push_back(
         {method.get(), partitioner != partitioners.end(), std::move(result), std::move(carved)});
   }
@@ -397,7 +396,7 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
                           fmt::format("a delegate is made from a program of one method, and this one has {}",
                                       program.methods.size()));
   }
-  Symbol name = program.methods.front()->name;
+  Name name = program.methods.front()->name;
   CarvedPartition whole{.tag = name,
                         .delegate_name = name,
                         .spec = {std::string(backend_id), compile_specs},
@@ -459,7 +458,7 @@ Result<Program> standing_alone(const Delegate& delegate) {
   const Method& inner = *delegate.original->methods.front();
   Program program(delegate.original->ops);
   program.ranges = delegate.original->ranges;
-  Method& method = program.add_method(Symbol("forward"));
+  Method& method = program.add_method(Name("forward"));
   method.in_spec = inner.in_spec;
   method.out_spec = inner.out_spec;
   std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, delegate.name)};

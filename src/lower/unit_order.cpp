@@ -10,8 +10,8 @@
 
 namespace depute {
 
-UnitOrder::UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
-                     std::span<const Symbol> group_names, const EffectOrder& effects)
+UnitOrder::UnitOrder(Name method, const Graph& graph, std::span<const std::uint32_t> group_of,
+                     std::span<const Name> group_names, const EffectOrder& effects)
     : method_(method), group_of_(group_of), group_names_(group_names), effects_(effects), place_(graph) {
   nodes_.reserve(graph.node_count());
   group_begin_.assign(group_names.size() + 2, 0);

@@ -25,8 +25,8 @@ class UnitOrder {
   };
 
   // `group_of` is indexed by node id; `method` and `group_names` are used in the error message.
-  UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
-            std::span<const Symbol> group_names, const EffectOrder& effects);
+  UnitOrder(Name method, const Graph& graph, std::span<const std::uint32_t> group_of,
+            std::span<const Name> group_names, const EffectOrder& effects);
   Result<std::vector<Unit>> run();
 
  private:
@@ -46,9 +46,9 @@ class UnitOrder {
   bool waits_for_effect(const Frame& frame) const;
   Failure cycle(std::uint32_t unit) const;
 
-  Symbol method_;
+  Name method_;
   std::span<const std::uint32_t> group_of_;
-  std::span<const Symbol> group_names_;
+  std::span<const Name> group_names_;
   const EffectOrder& effects_;
   NodeOrder place_;                         // order of single nodes, which are units
   std::vector<const Node*> nodes_;          // by place

@@ -6,7 +6,7 @@
 namespace depute {
 
 void unite_inputs(Method& method) {
-  std::unordered_map<Symbol, Value*> first_of;
+  std::unordered_map<Name, Value*> first_of;
   std::vector<bool> keep(method.inputs.size(), true);
   for (Value* input : method.graph->inputs()) {
     const InputSpec& spec = method.inputs[input->index()];

@@ -16,14 +16,14 @@ namespace {
 bool has_one_name(const Graph& graph, const OpDef& def) {
   if (def.functional.empty() || def.mutates()) return false;
   const OpDef& functional = *graph.ops().find(def.functional);
-  return def.is(OpFlag::symbolic) || functional.is(OpFlag::view) || functional.is(OpFlag::may_view);
+  return def.is(OpFlag::Symbolic) || functional.is(OpFlag::View) || functional.is(OpFlag::MayView);
 }
 
 Status drop_from(Graph& graph) {
   for (Node& node : graph.nodes()) {
     const OpDef* def = node.def();
     if (def == nullptr) continue;
-    if (def->is(OpFlag::drop)) {
+    if (def->is(OpFlag::Assertion)) {
       for (const Value* result : node.results()) {
         if (result->has_uses()) return node_error(node, "the result of an assertion is used");
       }

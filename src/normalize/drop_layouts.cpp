@@ -49,8 +49,8 @@ void copy_densely(Graph& graph, Value& input, TensorType dense) {
   const Node* user = first_user(graph, input);
   std::vector<std::int64_t> order(dense.rank());
   std::iota(order.begin(), order.end(), 0);
-  NamedArgument dim_order{Symbol("dim_order"), graph.int_list(order)};
-  Node* copy = graph.add(Symbol("dim_order_ops._to_dim_order_copy.default"), {Argument::none()}, {dim_order},
+  NamedArgument dim_order{Name("dim_order"), graph.int_list(order)};
+  Node* copy = graph.add(Name("dim_order_ops._to_dim_order_copy.default"), {Argument::none()}, {dim_order},
                          {{input.name(), tensor_type(std::move(dense))}}, graph.first());
   if (user != nullptr) {
     copy->debug_handle = user->debug_handle;
@@ -124,7 +124,7 @@ Status retype(Graph& graph, Node& node) {
 // Fails for as_strided on strided memory: it counts elements in its argument's memory, which must be dense.
 Status check_layout_is_known(const Node& node) {
   const OpDef* def = node.def();
-  if (def == nullptr || !def->is(OpFlag::reads_layout)) return {};
+  if (def == nullptr || !def->is(OpFlag::ReadsLayout)) return {};
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Type& type = node.operand(i)->type();
     if (!type.is_tensor() || type.tensor.is_contiguous()) continue;

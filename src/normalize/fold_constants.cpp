@@ -31,19 +31,19 @@ constexpr std::size_t max_folded_growth = 4;
 // Maximum depth of lazy constants that depend on each other; the next one is computed at once.
 constexpr int max_folded_depth = 64;
 
-using DataKeys = std::unordered_set<Symbol>;
+using DataKeys = std::unordered_set<Name>;
 
 bool is_same(const TensorData& a, const TensorData& b) {
   return a.storage == b.storage && a.offset == b.offset && a.type == b.type;
 }
 
-Argument as_literal(const Content& content) {
+Argument as_literal(const RuntimeValue& content) {
   if (const auto* number = std::get_if<std::int64_t>(&content)) return Argument::of(*number);
   if (const auto* truth = std::get_if<bool>(&content)) return Argument::of(*truth);
   return Argument::of(std::get<double>(content));
 }
 
-Content as_content(const Argument& number) {
+RuntimeValue as_content(const Argument& number) {
   if (number.is_int()) return number.as_int();
   if (number.kind == Argument::Kind::Bool) return number.as_bool();
   return number.as_double();
@@ -56,7 +56,7 @@ bool is_quantized(const Node& node) {
 }
 
 // Known contents (tensors and numbers) of inputs of a method's graph and its bodies.
-using KnownInputs = std::unordered_map<const Value*, Content>;
+using KnownInputs = std::unordered_map<const Value*, RuntimeValue>;
 
 class Folder {
  public:
@@ -109,7 +109,7 @@ class Folder {
         inputs_.emplace(input, as_content(operands[i]));
       } else if (operands[i].is_value()) {
         auto content = inputs_.find(operands[i].as_value());
-        if (content != inputs_.end()) inputs_.emplace(input, Content(content->second));
+        if (content != inputs_.end()) inputs_.emplace(input, RuntimeValue(content->second));
       }
     }
   }
@@ -119,14 +119,14 @@ class Folder {
     const OpDef* def = node.def();
     if (def == nullptr || !def->is_pure() || node.results().empty()) return false;
     // Scales that are computed at run time belong to the runtime, and so does quantization with them.
-    if (def->is(OpFlag::quantization) && node.results().size() > 1) return false;
-    if (def->is(OpFlag::quantization) && !is_quantized(node)) return hold(node);
-    if (def->is(OpFlag::symbolic) && is_number(node)) {
+    if (def->is(OpFlag::Quantization) && node.results().size() > 1) return false;
+    if (def->is(OpFlag::Quantization) && !is_quantized(node)) return hold(node);
+    if (def->is(OpFlag::Symbolic) && is_number(node)) {
       know(*node.result(), node.result()->type().expr->int_value, 0);
       return true;
     }
     if (reads_held(node)) {
-      if (!def->is(OpFlag::quantization)) return hold(node);
+      if (!def->is(OpFlag::Quantization)) return hold(node);
       if (!compute_held(node)) return false;
     }
     if (!can_run(node) || !run(node)) return false;
@@ -184,7 +184,7 @@ class Folder {
   }
 
   bool run(Node& node) {
-    auto results = run_kernel(node, [this](const Value& value) -> const Content* {
+    auto results = run_kernel(node, [this](const Value& value) -> const RuntimeValue* {
       auto found = known_.find(&value);
       return found == known_.end() ? nullptr : &found->second.content;
     });
@@ -220,7 +220,7 @@ class Folder {
     return made <= max_folded_bytes || made / max_folded_growth <= given;
   }
 
-  void remember(const Node& node, std::vector<Content> results) {
+  void remember(const Node& node, std::vector<RuntimeValue> results) {
     int depth = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       depth = std::max(depth, known_.at(node.operand(i)).depth);
@@ -244,7 +244,7 @@ class Folder {
     }
   }
 
-  void know(const Value& value, Content content, int depth) {
+  void know(const Value& value, RuntimeValue content, int depth) {
     known_.emplace(&value, Constant{std::move(content), depth, value.use_count()});
   }
 
@@ -254,7 +254,7 @@ class Folder {
 
   // Replaces the value by its content in all users.
   void replace(Value& value) {
-    const Content& content = known_.at(&value).content;
+    const RuntimeValue& content = known_.at(&value).content;
     if (const auto* data = std::get_if<TensorData>(&content)) {
       graph_.replace_uses(value, constant_input(value, *data));
       return;
@@ -272,7 +272,7 @@ class Folder {
       if (given == inputs_.end() || operand->type() != value.type()) continue;
       if (is_same(std::get<TensorData>(given->second), data)) return operand;
     }
-    Symbol key = program_.unique_data_key(value.name().str());
+    Name key = program_.unique_data_key(value.name().str());
     Value* input = method_.graph->add_input(value.name(), value.type());
     method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
     program_.data.emplace(key, data);
@@ -282,7 +282,7 @@ class Folder {
   }
 
   struct Constant {
-    Content content;
+    RuntimeValue content;
     int depth;              // of lazy contents that are computed together with this one
     std::size_t uses_left;  // uses by nodes that are not folded yet
   };

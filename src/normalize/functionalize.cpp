@@ -50,7 +50,7 @@ namespace depute {
 namespace {
 
 bool depends_on_memory(const OpDef& def) {
-  return def.is(OpFlag::reads_layout) || def.is(OpFlag::copies_layout);
+  return def.is(OpFlag::ReadsLayout) || def.is(OpFlag::CopiesLayout);
 }
 
 class Functionalizer {
@@ -216,17 +216,17 @@ std::vector<Value*> Functionalizer::viewed_by(const Node& node) const {
 
 void Functionalizer::remember_views(Node& node, const std::vector<Value*>& parents) {
   const OpDef* def = node.def();
-  if (def == nullptr || !(def->is(OpFlag::view) || def->is(OpFlag::may_view))) return;
+  if (def == nullptr || !(def->is(OpFlag::View) || def->is(OpFlag::MayView))) return;
   OpCall call(node);
-  if (def->arg_index(Symbol("copy")) >= 0 && call.boolean("copy")) return;
+  if (def->arg_index(Name("copy")) >= 0 && call.boolean("copy")) return;
   for (std::size_t i = 0; i < node.results().size(); ++i) {
     Value *result = node.result(i), *parent = parents[i];
     if (parent == nullptr || !result->type().is_tensor() || !parent->type().is_tensor()) continue;
     const TensorType& from = parent->tensor();
     const TensorType& to = result->tensor();
     bool is_copy = from.dtype != to.dtype || (from.sizes == to.sizes && from.strides != to.strides);
-    if (is_copy && !def->is(OpFlag::view)) continue;  // another type or layout of the same elements
-    bool is_certain = def->is(OpFlag::view) || from == to || from.is_contiguous();
+    if (is_copy && !def->is(OpFlag::View)) continue;  // another type or layout of the same elements
+    bool is_certain = def->is(OpFlag::View) || from == to || from.is_contiguous();
     if (!is_certain && def->view_kind == ViewKind::Reshape) {
       const std::optional<bool> lies_there = can_be_viewed(from, to.sizes);
       if (lies_there == false) continue;
@@ -339,12 +339,12 @@ Status Functionalizer::write(Node& node, const OpDef& def) {
 // Norms in training mode write to their running statistics, which some of their schemas omit; norms without a
 // mode always do.
 bool has_statistics(const OpDef& def) {
-  return def.arg_index(Symbol("running_mean")) >= 0 && !def.functional.empty();
+  return def.arg_index(Name("running_mean")) >= 0 && !def.functional.empty();
 }
 bool writes_statistics(const OpCall& call) {
   if (call["running_mean"].is_none()) return false;
   for (std::string_view mode : {"training", "use_input_stats"}) {
-    if (call.def().arg_index(Symbol(mode)) >= 0) return call.boolean(mode);
+    if (call.def().arg_index(Name(mode)) >= 0) return call.boolean(mode);
   }
   return true;
 }
@@ -385,7 +385,7 @@ Status Functionalizer::write_contents(Node& node, const OpDef& def, const OpDef&
   }
   TRY_STATUS(refresh_operands(node));
   std::vector<const Value*> own;
-  const std::vector<GivenBack> results = results_given_back(def.schema);
+  const std::vector<AliasedResult> results = aliased_results(def.schema);
   for (std::size_t i = 0; i < results.size(); ++i) {
     Value& result = *node.result(i);
     if (results[i].is_own) own.push_back(&result);
@@ -412,8 +412,8 @@ bool is_out_variant(const OpDef& def) {
   const auto is_out = [](const ArgDef& arg) {
     return !arg.is_written || (arg.keyword_only && !arg.is_optional);
   };
-  const std::vector<GivenBack> results = results_given_back(def.schema);
-  return std::ranges::all_of(def.args, is_out) && std::ranges::none_of(results, &GivenBack::is_own) &&
+  const std::vector<AliasedResult> results = aliased_results(def.schema);
+  return std::ranges::all_of(def.args, is_out) && std::ranges::none_of(results, &AliasedResult::is_own) &&
          std::cmp_equal(results.size(), std::ranges::count_if(def.args, is_written));
 }
 
@@ -549,8 +549,8 @@ Status Functionalizer::visit(Node& node) {
     const OpDef* functional = node.graph().ops().find(def->functional);
     if (functional == nullptr) return node_error(node, "an in-place op without a functional form");
     if (is_out_variant(*def)) return write_out(node, *def, *functional);
-    if (!renewed_arguments(*functional).empty()) return write_contents(node, *def, *functional);
-    if (!functional->is(OpFlag::view)) return write(node, *def);
+    if (!donated_arguments(*functional).empty()) return write_contents(node, *def, *functional);
+    if (!functional->is(OpFlag::View)) return write(node, *def);
     // t_, unsqueeze_, detach_: no data is written; only the tensor's shape changes from here on.
     graph_.set_op(node, def->functional);
   }
@@ -644,7 +644,7 @@ bool is_functional(const Graph& graph) {
   return std::ranges::none_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
     const OpDef* def = node.def();
     return def != nullptr &&
-           (def->mutates() || def->arg_index(Symbol("running_mean")) >= 0 || depends_on_memory(*def));
+           (def->mutates() || def->arg_index(Name("running_mean")) >= 0 || depends_on_memory(*def));
   });
 }
 

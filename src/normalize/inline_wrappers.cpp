@@ -72,9 +72,9 @@ std::optional<ScalarType> autocast_type(const Node& node, ScalarType lower) {
   if (def == nullptr) return std::nullopt;
   const Type* result = node.results().empty() ? nullptr : &node.result()->type();
   const bool gives_lower = result != nullptr && result->is_tensor() && result->tensor.dtype == lower;
-  if (def->is(OpFlag::autocast_lower)) return gives_lower ? std::optional(lower) : std::nullopt;
-  if (def->is(OpFlag::autocast_f32)) return gives_lower ? std::nullopt : std::optional(ScalarType::F32);
-  if (!def->is(OpFlag::autocast_promote)) return std::nullopt;
+  if (def->is(OpFlag::AutocastLower)) return gives_lower ? std::optional(lower) : std::nullopt;
+  if (def->is(OpFlag::AutocastF32)) return gives_lower ? std::nullopt : std::optional(ScalarType::F32);
+  if (!def->is(OpFlag::AutocastPromote)) return std::nullopt;
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     if (is_converted(*node.operand(i)) && node.operand(i)->tensor().dtype != lower) return ScalarType::F32;
   }
@@ -87,7 +87,7 @@ Status convert_operands(Graph& graph, Node& node, ScalarType lower) {
     return node_error(node, "control flow inside of an autocast region cannot be lowered",
                       "enter torch.autocast in the branches, or export the model with .to(dtype)");
   }
-  if (node.def() != nullptr && node.def()->is(OpFlag::autocast_inside)) {
+  if (node.def() != nullptr && node.def()->is(OpFlag::AutocastInside)) {
     return node_error(node, "an op that autocast converts inside, step by step, cannot be lowered",
                       "leave the region for it, by torch.autocast(device, enabled=False)");
   }

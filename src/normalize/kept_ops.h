@@ -14,7 +14,7 @@ class KeptOps {
  public:
   explicit KeptOps(const std::vector<OpsToNotDecompose>& wishes) {
     for (const OpsToNotDecompose& wish : wishes) {
-      for (Symbol op : wish.ops) wishes_[op].push_back(&wish);
+      for (Name op : wish.ops) wishes_[op].push_back(&wish);
     }
   }
   bool keeps(const Node& node) const {
@@ -32,7 +32,7 @@ class KeptOps {
         call_foreign("callback", "filter of ops_to_not_decompose", [&] { return wish.filter(node); }));
   }
 
-  std::unordered_map<Symbol, std::vector<const OpsToNotDecompose*>> wishes_;
+  std::unordered_map<Name, std::vector<const OpsToNotDecompose*>> wishes_;
 };
 
 }  // namespace depute

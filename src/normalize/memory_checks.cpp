@@ -23,7 +23,7 @@ SymInt reach_of(const Dims& sizes, const Dims& strides) {
 std::optional<std::int64_t> typical_value(const SymInt& value, const Ranges& ranges) {
   std::map<std::string, std::int64_t, std::less<>> symbols;
   if (!value.is_constant()) {
-    for (const Symbol symbol : symbols_of(value.expr())) {
+    for (const Name symbol : symbols_of(value.expr())) {
       const auto found = ranges.find(symbol.str());
       const Range range = found == ranges.end() ? Range{} : found->second;
       symbols.emplace(symbol.str(), std::min(std::max<std::int64_t>(range.min, 16), range.max));
@@ -57,8 +57,8 @@ Status check_strided(const OpCall& call, const Value& base, const Ranges& ranges
 
 Status check_memory(const Node& node, const Value& base, const Ranges& ranges) {
   const OpDef& def = *node.def();
-  if (def.is(OpFlag::reads_layout)) return check_strided(OpCall(node), base, ranges);
-  if (!def.is(OpFlag::copies_layout) || !shares_elements(OpCall(node).tensor("self"), ranges)) return {};
+  if (def.is(OpFlag::ReadsLayout)) return check_strided(OpCall(node), base, ranges);
+  if (!def.is(OpFlag::CopiesLayout) || !shares_elements(OpCall(node).tensor("self"), ranges)) return {};
   return node_error(node, "writes to a tensor of which elements share memory",
                     "write .contiguous() in the model");
 }

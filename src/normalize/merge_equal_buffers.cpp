@@ -21,7 +21,7 @@ namespace {
 // Number of bytes to hash; enough to distinguish most buffers without reading large ones as a whole.
 constexpr std::size_t look_bytes = 4096;
 
-using Names = std::unordered_set<Symbol>;
+using Names = std::unordered_set<Name>;
 Names written_names(const Program& program) {
   Names names;
   for (const auto& method : program.methods)

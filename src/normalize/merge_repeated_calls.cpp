@@ -28,7 +28,7 @@ namespace {
 
 bool may_merge(const Node& node) {
   const OpDef* def = node.def();
-  return def != nullptr && def->is_pure() && !def->is(OpFlag::quantization);
+  return def != nullptr && def->is_pure() && !def->is(OpFlag::Quantization);
 }
 
 // Maps symbols to equal symbols, found through repeated calls.
@@ -61,14 +61,15 @@ class SymbolNames {
   }
 
  private:
-  struct Name {
-    Symbol symbol;
+  struct MergedSize {
+    Name symbol;
     const SymExpr* other;
   };
 
   Type renamed(const Type& type) const {
     return replace_symbols(type, [&](std::string_view name) {
-      const auto found = std::ranges::find(names_, name, [](const Name& each) { return each.symbol.str(); });
+      const auto found =
+          std::ranges::find(names_, name, [](const MergedSize& each) { return each.symbol.str(); });
       return found == names_.end() ? sym_symbol(name) : found->other;
     });
   }
@@ -93,7 +94,7 @@ class SymbolNames {
   }
 
   // Returns the node whose results introduce the symbol; null for symbols of inputs.
-  const Node* definer(Symbol symbol) {
+  const Node* definer(Name symbol) {
     if (definers_.empty()) {
       for (const Value* input : graph_.inputs()) define(*input, nullptr);
       for (const Node& node : graph_.nodes())
@@ -105,7 +106,7 @@ class SymbolNames {
 
   void define(const Value& value, const Node* node) {
     const auto add = [&](const SymExpr* expr) {
-      for (Symbol symbol : symbols_of(expr)) definers_.try_emplace(symbol, node);
+      for (Name symbol : symbols_of(expr)) definers_.try_emplace(symbol, node);
     };
     if (value.type().expr != nullptr) add(value.type().expr);
     for (const SymInt& size : value.type().tensor.sizes)
@@ -118,7 +119,7 @@ class SymbolNames {
   }
 
   // Intersects the ranges of both names.
-  void narrow(const Name& name) {
+  void narrow(const MergedSize& name) {
     const auto known = program_.ranges.find(name.symbol.str());
     if (known == program_.ranges.end()) return;
     const Range more = known->second;
@@ -129,8 +130,8 @@ class SymbolNames {
   Program& program_;
   const Graph& graph_;
   bool is_fixed_;
-  std::vector<Name> names_;
-  std::unordered_map<Symbol, const Node*> definers_;
+  std::vector<MergedSize> names_;
+  std::unordered_map<Name, const Node*> definers_;
 };
 
 // Hash table of the calls seen so far. It is flat: a lookup costs one cache miss instead of four for 100,000

@@ -8,6 +8,6 @@
 namespace depute {
 
 // Returns the keys of the data that some method stores to.
-std::unordered_set<Symbol> mutated_data(const Program& program);
+std::unordered_set<Name> mutated_data(const Program& program);
 
 }  // namespace depute

@@ -11,7 +11,7 @@ namespace {
 
 #define DEPUTE_ROW(name, function) Pass{name, function},
 constexpr Pass normal_passes[] = {DEPUTE_PASSES(DEPUTE_ROW)};
-constexpr Pass passes_of_leftovers[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
+constexpr Pass passes_of_undelegated[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
 #undef DEPUTE_ROW
 
 Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormaliseOptions& options) {
@@ -28,16 +28,16 @@ std::span<const Pass> all_passes() {
   return normal_passes;
 }
 
-std::span<const Pass> leftover_passes() {
-  return passes_of_leftovers;
+std::span<const Pass> undelegated_passes() {
+  return passes_of_undelegated;
 }
 
 Result<Program> normalize(Program program, const NormaliseOptions& options) {
   return run_guarded(program, normal_passes, options);
 }
 
-Result<Program> normalize_leftovers(Program program, const NormaliseOptions& options) {
-  return run_guarded(program, passes_of_leftovers, options);
+Result<Program> normalize_undelegated(Program program, const NormaliseOptions& options) {
+  return run_guarded(program, passes_of_undelegated, options);
 }
 
 }  // namespace depute

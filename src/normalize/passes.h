@@ -40,7 +40,7 @@
   pass("prune-constants", prune_constants)            \
   pass("write-edge-forms", write_edge_forms)
 
-// Passes of normalize_leftovers(), for undelegated nodes. The program may come from outside, with bodies that
+// Passes of normalize_undelegated(), for undelegated nodes. The program may come from outside, with bodies that
 // several nodes share. Kernel forms are chosen once types are explicit; they may contain ops that decompose
 // and promote.
 #define DEPUTE_LEFTOVER_PASSES(pass)                  \
@@ -71,7 +71,7 @@ struct Pass {
 };
 
 std::span<const Pass> all_passes();
-std::span<const Pass> leftover_passes();
+std::span<const Pass> undelegated_passes();
 
 // Calls `observe`, if there is one.
 Status tell_step(const ObserveStep& observe, std::string_view step, const Program& program);

@@ -156,7 +156,7 @@ class Promoter {
       text += fmt::format("{:02x}", static_cast<unsigned>((*bytes)[i]));
     Value*& constant = constants_[text];
     if (constant != nullptr) return operands_.in_graph(*constant, *graph_);
-    Symbol key(text);
+    Name key(text);
     const TensorData* known = program_.find_data(key);
     TensorData data = make_data(make_tensor(dtype, {}), std::move(*bytes));
     if (known == nullptr) program_.data[key] = data;
@@ -172,7 +172,7 @@ class Promoter {
   }
 
   // True if a model has a mutable buffer of this name.
-  bool is_state(Symbol key) const {
+  bool is_state(Name key) const {
     return std::ranges::any_of(program_.methods, [&](const auto& method) {
       return is_mutated(*method, {.kind = InputSpec::Kind::Buffer, .target = key, .constant = std::nullopt});
     });
@@ -200,8 +200,8 @@ class Promoter {
     OpCall call(node);
     Argument source = call["self"];
     ScalarType dtype = node.result()->tensor().dtype;
-    graph_->set_op(node, Symbol("dim_order_ops._to_dim_order_copy.default"));
-    NamedArgument named{Symbol("dtype"), Argument::of(dtype)};
+    graph_->set_op(node, Name("dim_order_ops._to_dim_order_copy.default"));
+    NamedArgument named{Name("dtype"), Argument::of(dtype)};
     graph_->set_args(node, std::span(&source, 1), std::span(&named, 1));
     return {};
   }
@@ -210,7 +210,7 @@ class Promoter {
   Method& method_;
   BodyOperands operands_;
   Graph* graph_ = nullptr;  // the graph being visited
-  Symbol to_copy_{"aten._to_copy.default"};
+  Name to_copy_{"aten._to_copy.default"};
   std::map<std::string, Value*> constants_;
   std::map<std::pair<const Value*, ScalarType>, Value*> conversions_;  // never iterated
 };

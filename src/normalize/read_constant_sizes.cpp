@@ -28,7 +28,7 @@ namespace {
 constexpr int max_rounds = 8;
 
 bool is_number_of_own(const Node& node) {
-  if (node.def() == nullptr || !node.def()->is(OpFlag::symbolic) || node.results().size() != 1) return false;
+  if (node.def() == nullptr || !node.def()->is(OpFlag::Symbolic) || node.results().size() != 1) return false;
   const Type& type = node.result(0)->type();
   return type.kind == Type::Kind::SymInt && type.expr != nullptr &&
          type.expr->kind == SymExpr::Kind::Symbol && node.operand_count() == 1 && has_kernel(node.op());
@@ -36,7 +36,7 @@ bool is_number_of_own(const Node& node) {
 
 class Reader {
  public:
-  Reader(Program& program, Method& method, const std::unordered_set<Symbol>& mutated)
+  Reader(Program& program, Method& method, const std::unordered_set<Name>& mutated)
       : program_(program), method_(method), graph_(*method.graph), mutated_(mutated) {}
 
   // True if a number was found.
@@ -75,7 +75,7 @@ class Reader {
 
   bool is_known(const Node& node) const {
     const OpDef* def = node.def();
-    if (def == nullptr || !def->is_pure() || def->is(OpFlag::random) || has_bodies(node)) return false;
+    if (def == nullptr || !def->is_pure() || def->is(OpFlag::Random) || has_bodies(node)) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i)
       if (!known_.contains(node.operand(i))) return false;
     return std::ranges::all_of(node.results(), [](const Value* result) {
@@ -124,7 +124,7 @@ class Reader {
     if (!source.is_value()) return false;
     const TensorData* data = constant_data(part, method, *source.as_value());
     if (data == nullptr) return false;
-    const Content content = *data;
+    const RuntimeValue content = *data;
     const auto results = run_kernel(node, [&](const Value&) { return &content; });
     const auto* number = results ? std::get_if<std::int64_t>(&(*results)[0]) : nullptr;
     if (number == nullptr) return false;
@@ -140,7 +140,7 @@ class Reader {
 
   void replace_symbols_by_numbers() {
     const auto replacement = [&](std::string_view name) {
-      const auto found = numbers_.find(Symbol(name));
+      const auto found = numbers_.find(Name(name));
       return found == numbers_.end() ? sym_symbol(name) : sym_int(found->second);
     };
     for (Graph* graph : graphs_of(method_)) {
@@ -157,9 +157,9 @@ class Reader {
   Program& program_;
   Method& method_;
   Graph& graph_;
-  const std::unordered_set<Symbol>& mutated_;
+  const std::unordered_set<Name>& mutated_;
   std::unordered_set<const Value*> known_;
-  std::unordered_map<Symbol, std::int64_t> numbers_;
+  std::unordered_map<Name, std::int64_t> numbers_;
 };
 
 }  // namespace
@@ -167,7 +167,7 @@ class Reader {
 // Afterwards no number is read from a tensor whose content is known at compile time.
 Status read_constant_sizes(Program& program, const NormaliseOptions&) {
   if (!program.delegates.empty()) return {};  // their programs use the same symbols
-  const std::unordered_set<Symbol> mutated = mutated_data(program);
+  const std::unordered_set<Name> mutated = mutated_data(program);
   for (auto& method : program.methods) {
     int rounds = 0;
     while (rounds < max_rounds && Reader(program, *method, mutated).run()) ++rounds;

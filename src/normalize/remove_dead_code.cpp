@@ -19,7 +19,7 @@ namespace {
 
 bool is_pure(const Node& node) {
   const OpDef* def = node.def();
-  return def != nullptr && (def->is_pure() || def->is(OpFlag::control_flow));
+  return def != nullptr && (def->is_pure() || def->is(OpFlag::ControlFlow));
 }
 
 bool is_dead(const Node& node) {

@@ -20,7 +20,7 @@ namespace {
 using internal::permutation;
 
 // Maximum number of views before a node that are searched.
-constexpr int most_views = 8;
+constexpr int max_views = 8;
 
 bool is_noop(const Node& node) {
   const OpDef* def = node.def();
@@ -40,7 +40,7 @@ const Value* viewed(const Node* node, ViewKind kind) {
 
 const Value* before_reshapes(const Node& node) {
   const Value* value = viewed(&node, ViewKind::Reshape);
-  for (int i = 0; i < most_views && value != nullptr; ++i) {
+  for (int i = 0; i < max_views && value != nullptr; ++i) {
     value = viewed(value->producer(), ViewKind::Reshape);
     if (value != nullptr && value->type() == node.result()->type()) return value;
   }
@@ -51,7 +51,7 @@ const Value* before_permutes(const Node& node) {
   const Value* value = viewed(&node, ViewKind::Permute);
   if (value == nullptr) return nullptr;
   auto order = permutation(OpCall(node));
-  for (int i = 0; i < most_views && order; ++i) {
+  for (int i = 0; i < max_views && order; ++i) {
     const Node* inner = value->producer();
     value = viewed(inner, ViewKind::Permute);
     if (value == nullptr) return nullptr;

@@ -22,7 +22,7 @@ namespace depute {
 namespace {
 
 // The kind of store to each key.
-using Stores = std::unordered_map<Symbol, OutputSpec::Kind>;
+using Stores = std::unordered_map<Name, OutputSpec::Kind>;
 
 Stores stores_of(const Program& program) {
   Stores stores;
@@ -37,7 +37,7 @@ Stores stores_of(const Program& program) {
 Status store_what_is_read(Method& method, const Stores& stores) {
   std::vector<Argument> values;
   std::vector<OutputSpec> specs;
-  std::unordered_set<Symbol> seen;
+  std::unordered_set<Name> seen;
   for (Value* input : method.graph->inputs()) {
     const InputSpec& spec = method.inputs[input->index()];
     auto store = spec.has_data() ? stores.find(spec.target) : stores.end();
@@ -59,12 +59,12 @@ Status store_what_is_read(Method& method, const Stores& stores) {
 
 // The range of bytes of a constant in its storage.
 struct Extent {
-  Symbol key;
+  Name key;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-Extent extent_of(Symbol key, const TensorData& data) {
+Extent extent_of(Name key, const TensorData& data) {
   std::int64_t last = data.offset;
   const Dims strides = data.is_dense() ? contiguous_strides(data.type.sizes) : data.type.strides;
   for (std::size_t i = 0; i < data.type.rank(); ++i) {
@@ -78,7 +78,7 @@ Extent extent_of(Symbol key, const TensorData& data) {
 
 // Returns the constants that some method uses, by storage.
 std::unordered_map<const Storage*, std::vector<Extent>> used_extents(const Program& program) {
-  std::unordered_map<Symbol, bool> is_used;
+  std::unordered_map<Name, bool> is_used;
   for (const auto& method : program.methods) {
     for (const Value* input : method->graph->inputs()) {
       const InputSpec& spec = method->inputs[input->index()];

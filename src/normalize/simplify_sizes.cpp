@@ -131,7 +131,7 @@ bool is_operand_size(const Node& node, const SymInt& size) {
 // What is chosen of a tensor's elements is at most all of them.
 void learn_choice(const Node& node, const sym::Bounder& bounder, Ranges& ranges) {
   if (!check_call(node)) return;
-  const SymInt all = elements_of(OpCall(node)[node.def()->chosen_from.str()]);
+  const SymInt all = elements_of(OpCall(node)[node.def()->data_dependent_size.str()]);
   const std::int64_t most = bounder.of(all.expr()).max;
   for (const Value* result : node.results()) {
     if (!result->type().is_tensor()) continue;
@@ -150,8 +150,8 @@ void learn_ranges(Program& program) {
   for (const auto& method : program.methods) {
     for (const Node& node : method->graph->nodes()) {
       if (node.def() == nullptr) continue;
-      if (!node.def()->chosen_from.empty()) choices.push_back(&node);
-      if (!node.def()->is(OpFlag::drop)) continue;
+      if (!node.def()->data_dependent_size.empty()) choices.push_back(&node);
+      if (!node.def()->is(OpFlag::Assertion)) continue;
       if (const auto relation = asserted_relation(node)) relations.push_back(*relation);
     }
   }

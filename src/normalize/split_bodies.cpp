@@ -61,9 +61,8 @@ class BodyOwners {
   }
 
   Graph* copy(const Graph& body) {
-    Symbol name = body.name();
-    for (int i = 1; !names_.insert(name).second; ++i)
-      name = Symbol(fmt::format("{}_{}", body.name().str(), i));
+    Name name = body.name();
+    for (int i = 1; !names_.insert(name).second; ++i) name = Name(fmt::format("{}_{}", body.name().str(), i));
     method_.bodies.push_back(std::make_unique<Graph>(name, body.ops()));
     copy_graph(body, *method_.bodies.back(), {});
     return method_.bodies.back().get();
@@ -75,7 +74,7 @@ class BodyOwners {
   std::vector<std::pair<Graph*, std::size_t>> graphs_;  // with their depth, a body behind its node's graph
   BodyMap bodies_;                                      // that there were at the start, each itself
   std::unordered_set<const Graph*> owned_;
-  std::unordered_set<Symbol> names_;
+  std::unordered_set<Name> names_;
   std::size_t copied_nodes_ = 0;
 };
 

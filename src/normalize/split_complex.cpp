@@ -59,7 +59,7 @@ class ConstantParts {
   }
 
  private:
-  bool is_stored_to(Symbol target) const {
+  bool is_stored_to(Name target) const {
     return std::ranges::any_of(method_.outputs, [&](const OutputSpec& output) {
       return output.mutates_data() && output.target == target;
     });
@@ -78,7 +78,7 @@ class ConstantParts {
   }
 
   Value* add_input(const Value& whole, TensorData data) {
-    const Symbol key = program_.unique_data_key(whole.name().str());
+    const Name key = program_.unique_data_key(whole.name().str());
     Value* input =
         method_.graph->add_input(whole.name(), tensor_type(make_tensor(data.type.dtype, data.type.sizes)));
     method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});

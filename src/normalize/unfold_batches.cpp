@@ -166,7 +166,7 @@ std::vector<Argument> with_tensors(Graph& graph, const std::vector<Argument>& ar
 
 bool Unfolder::pointwise(Call& call) const {
   const bool is_copy = call.def.view_kind == ViewKind::Copy;
-  if (!call.def.is(OpFlag::pointwise) && !is_copy) return false;
+  if (!call.def.is(OpFlag::Pointwise) && !is_copy) return false;
   std::int64_t rank = 0;
   for_each_tensor(call,
                   [&](const Argument& argument) { rank = std::max(rank, rank_of(*argument.as_value())); });
@@ -177,9 +177,9 @@ bool Unfolder::pointwise(Call& call) const {
 // Shifts dimension arguments by one, for the batch dimension.
 bool Unfolder::along_dims(Call& call) const {
   const bool is_view = call.def.view_kind != ViewKind::None;
-  if (!is_view && !call.def.is(OpFlag::reduction) && !call.def.is(OpFlag::along_dim)) return false;
-  int at = call.def.arg_index(Symbol("dim"));
-  if (at < 0) at = call.def.arg_index(Symbol("dims"));
+  if (!is_view && !call.def.is(OpFlag::Reduction) && !call.def.is(OpFlag::AlongDim)) return false;
+  int at = call.def.arg_index(Name("dim"));
+  if (at < 0) at = call.def.arg_index(Name("dims"));
   if (at < 0) return false;
   std::int64_t rank = -1;  // rank of the first tensor
   for_each_tensor(call,
@@ -210,7 +210,7 @@ bool Unfolder::along_dims(Call& call) const {
 
 // Prepends the batch to size arguments.
 bool Unfolder::sized(Call& call) const {
-  const int at = call.def.arg_index(Symbol("size"));
+  const int at = call.def.arg_index(Name("size"));
   if (call.def.view_kind == ViewKind::None || at < 0 || !is_batched(call.args[0])) return false;
   const Argument& given = call.args[static_cast<std::size_t>(at)];
   if (!given.is_list()) return false;
@@ -259,7 +259,7 @@ bool Unfolder::product(Call& call) const {
     Value* all = b.call("aten.mm.default", {rows, right});
     return b.view(all, Dims{sizes[0], sizes[1], right.as_value()->tensor().sizes[1]});
   };
-  const Symbol op = call.node.op();
+  const Name op = call.node.op();
   if (op == "aten.mm.default") {
     call.results = {mm(call.args[0], call.args[1])};
   } else if (op == "aten.bmm.default") {
@@ -380,8 +380,8 @@ Status Unfolder::unfold(Node& node) {
   for_each_tensor(call, [&](const Argument& argument) {
     if (is_batched(argument)) call.batch = batched(argument)->tensor().sizes[0];
   });
-  if (def->is(OpFlag::symbolic)) {
-    const int at = def->arg_index(Symbol("dim"));
+  if (def->is(OpFlag::Symbolic)) {
+    const int at = def->arg_index(Name("dim"));
     if (at < 0) return node_error(node, "in torch.vmap: a number of a batch", torchs_own);
     const std::int64_t dim = given[static_cast<std::size_t>(at)].as_int();
     Value* size = call.b.call(node.op().str(), {batched(call.args[0]), dim < 0 ? dim : dim + 1});
@@ -480,7 +480,7 @@ Status Unfolder::run() {
   std::vector<bool> differ;  // whether random ops in the regions around a node differ for each element
   for (Node& node : graph_.nodes()) {
     TRY_STATUS(check(node));
-    const Symbol op = node.op();
+    const Name op = node.op();
     if (op == add_batch_dim || op == remove_batch_dim) levels.insert(OpCall(node).integer("level"));
     if (op == begin_region || op == end_region) {
       if (op == begin_region) differ.push_back(OpCall(node).text("randomness") == "different");
@@ -488,7 +488,7 @@ Status Unfolder::run() {
       graph_.erase(node);
       continue;
     }
-    const bool is_random = node.def() != nullptr && node.def()->is(OpFlag::random);
+    const bool is_random = node.def() != nullptr && node.def()->is(OpFlag::Random);
     if (is_random && std::ranges::find(differ, true) != differ.end())
       return node_error(node, "torch.vmap with randomness=\"different\" cannot be lowered", torchs_own);
   }

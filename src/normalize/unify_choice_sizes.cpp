@@ -44,7 +44,7 @@ class Writes {
       const OpCall call(node);
       for (std::size_t i = 0; i < call.args().size(); ++i)
         if (def->args[i].is_written) add_values(call[i], together);
-    } else if (!is_known || def->is(OpFlag::view) || def->is(OpFlag::may_view)) {
+    } else if (!is_known || def->is(OpFlag::View) || def->is(OpFlag::MayView)) {
       for (std::size_t i = 0; i < node.operand_count(); ++i) together.push_back(node.operand(i));
     }
     if (together.empty()) return;
@@ -83,7 +83,7 @@ class Writes {
 // Returns the tensor whose nonzero elements are counted by a size of the node's results, or null.
 Value* mask_of(Graph& graph, const Node& node) {
   const OpDef* def = node.def();
-  if (def == nullptr || def->chosen_from.empty()) return nullptr;
+  if (def == nullptr || def->data_dependent_size.empty()) return nullptr;
   const std::string_view choosing = choosing_argument(*def);
   if (choosing.empty() || !check_call(node)) return nullptr;
   const OpCall call(node);
@@ -101,8 +101,9 @@ Value* mask_of(Graph& graph, const Node& node) {
     if (dtype != ScalarType::Bool && dtype != ScalarType::U8) return nullptr;
   }
   if (mask == nullptr || !mask->type().is_tensor()) return nullptr;
-  if (choosing != def->chosen_from.str() && !argument.is_list()) {  // a broadcast mask counts more elements
-    if (call.tensor(def->chosen_from.str()).sizes != mask->tensor().sizes) return nullptr;
+  if (choosing != def->data_dependent_size.str() &&
+      !argument.is_list()) {  // a broadcast mask counts more elements
+    if (call.tensor(def->data_dependent_size.str()).sizes != mask->tensor().sizes) return nullptr;
   }
   return graph.own(*mask);
 }
@@ -139,7 +140,7 @@ class MaskCalls {
 
  private:
   bool may_merge(const Node& node) const {
-    if (node.def() == nullptr || !node.def()->is_pure() || node.def()->is(OpFlag::quantization)) return false;
+    if (node.def() == nullptr || !node.def()->is_pure() || node.def()->is(OpFlag::Quantization)) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i)
       if (writes_.is_written(node.operand(i))) return false;
     return std::ranges::none_of(node.results(),
@@ -159,7 +160,7 @@ class MaskCalls {
   std::unordered_map<std::uint64_t, std::vector<Node*>> seen_;
 };
 
-using EarlierSymbols = std::unordered_map<Symbol, Symbol>;
+using EarlierSymbols = std::unordered_map<Name, Name>;
 
 // Maps symbols to equal earlier symbols.
 class ChoiceSizes {
@@ -170,7 +171,7 @@ class ChoiceSizes {
   EarlierSymbols find() {
     for (const Value* input : graph_.inputs()) meet(*input);
     for (Node& node : graph_.nodes()) {
-      const std::vector<Symbol> fresh = fresh_symbols(node);
+      const std::vector<Name> fresh = fresh_symbols(node);
       for (const Value* result : node.results()) meet(*result);
       if (fresh.size() != 1 || !is_size(fresh[0], node)) continue;
       const Value* mask = mask_of(graph_, node);
@@ -182,10 +183,10 @@ class ChoiceSizes {
   }
 
  private:
-  static std::vector<Symbol> symbols_in(const Value& value) {
-    std::vector<Symbol> symbols;
+  static std::vector<Name> symbols_in(const Value& value) {
+    std::vector<Name> symbols;
     const auto add = [&](const SymExpr* expr) {
-      for (Symbol symbol : symbols_of(expr)) symbols.push_back(symbol);
+      for (Name symbol : symbols_of(expr)) symbols.push_back(symbol);
     };
     if (value.type().expr != nullptr) add(value.type().expr);
     for (const SymInt& size : value.type().tensor.sizes)
@@ -193,17 +194,17 @@ class ChoiceSizes {
     return symbols;
   }
 
-  std::vector<Symbol> fresh_symbols(const Node& node) const {
-    std::vector<Symbol> fresh;
+  std::vector<Name> fresh_symbols(const Node& node) const {
+    std::vector<Name> fresh;
     for (const Value* result : node.results()) {
-      for (Symbol symbol : symbols_in(*result))
+      for (Name symbol : symbols_in(*result))
         if (!met_.contains(symbol) && std::ranges::count(fresh, symbol) == 0) fresh.push_back(symbol);
     }
     return fresh;
   }
 
   // True if the symbol is a whole size; a size that contains it as a part counts something else.
-  static bool is_size(Symbol symbol, const Node& node) {
+  static bool is_size(Name symbol, const Node& node) {
     const SymInt whole(sym_symbol(symbol.str()));
     return std::ranges::all_of(node.results(), [&](const Value* result) {
       return std::ranges::count(result->type().tensor.sizes, whole) == 1;
@@ -211,11 +212,11 @@ class ChoiceSizes {
   }
 
   void meet(const Value& value) {
-    for (Symbol symbol : symbols_in(value)) met_.insert(symbol);
+    for (Name symbol : symbols_in(value)) met_.insert(symbol);
   }
 
   // Intersects both ranges. False if they are disjoint.
-  bool narrow(Symbol symbol, Symbol other) {
+  bool narrow(Name symbol, Name other) {
     const auto known = ranges_.find(symbol.str());
     if (known == ranges_.end()) return true;
     const Range more = known->second;
@@ -230,13 +231,13 @@ class ChoiceSizes {
   const Writes& writes_;
   Ranges& ranges_;
   EarlierSymbols names_;
-  std::unordered_set<Symbol> met_;
-  std::unordered_map<const Value*, Symbol> sizes_;  // by mask
+  std::unordered_set<Name> met_;
+  std::unordered_map<const Value*, Name> sizes_;  // by mask
 };
 
 void rename_symbols(Graph& graph, const EarlierSymbols& names) {
   const auto replacement = [&](std::string_view name) {
-    const auto found = names.find(Symbol(name));
+    const auto found = names.find(Name(name));
     return sym_symbol(found == names.end() ? name : found->second.str());
   };
   for (Node& node : graph.nodes())

@@ -183,10 +183,10 @@ Types infer_core_softmax(const OpCall& call) {
 
 Types infer_backward(const OpCall& call) {
   ScalarType dtype = call.tensor("grad_output").dtype;
-  const bool has_output = call.def().arg_index(Symbol("output")) >= 0;
+  const bool has_output = call.def().arg_index(Name("output")) >= 0;
   if (has_output && call.tensor("output").sizes != call.tensor("grad_output").sizes)
     return argument_error("a gradient of other sizes than the output's");
-  if (call.def().arg_index(Symbol("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
+  if (call.def().arg_index(Name("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
   return tensor_result(dtype, call.tensor("grad_output").sizes);
 }
 // g * y - y * sum(g * y)
@@ -225,53 +225,54 @@ Replacement dropout(Builder& b, const OpCall& call) {
   }
   return one(b.call("aten.alias.default", {call[0]}));
 }
-constexpr OpRules dropout_rules(OpFlag flags = no_flags) {
+constexpr OpRules dropout_rules(OpFlag flags = None) {
   return {
-      .flags = may_view | flags, .infer = infer_same_type, .decompose = dropout, .write_back = write_whole};
+      .flags = MayView | flags, .infer = infer_same_type, .decompose = dropout, .write_back = write_whole};
 }
 
 }  // namespace
 
 std::span<const OpLine> activation_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_twin)},
-      {"aten.relu6.default(Tensor self) -> Tensor", composite_pointwise(relu6, inplace_twin)},
+      {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", InPlaceVariant)},
+      {"aten.relu6.default(Tensor self) -> Tensor", composite_pointwise(relu6, InPlaceVariant)},
       {"aten.hardtanh.default(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-       {.flags = core | pointwise | inplace_twin,
+       {.flags = Core | Pointwise | InPlaceVariant,
         .out = "hardtanh.out",
         .infer = infer_like_first,
         .decompose = hardtanh_between}},
       {"aten.leaky_relu.default(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-       unary("leaky_relu.out", inplace_twin)},
+       unary("leaky_relu.out", InPlaceVariant)},
       {"aten.elu.default(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
-       unary("elu.out", inplace_twin)},
+       unary("elu.out", InPlaceVariant)},
       {"aten.gelu.default(Tensor self, *, str approximate=\"none\") -> Tensor",
-       unary("gelu.out", inplace_twin)},
+       unary("gelu.out", InPlaceVariant)},
       {"aten.sigmoid.default(Tensor self) -> Tensor",
-       on_complex(complex_function<sigmoid>, unary_float("sigmoid.out", inplace_twin))},
+       on_complex(complex_function<sigmoid>, unary_float("sigmoid.out", InPlaceVariant))},
       {"aten.tanh.default(Tensor self) -> Tensor",
-       on_complex(complex_function<tanh>, unary_float("tanh.out", inplace_twin))},
+       on_complex(complex_function<tanh>, unary_float("tanh.out", InPlaceVariant))},
       {"aten.logit.default(Tensor self, float? eps=None) -> Tensor",
-       accepting("self f32 f64", unary_float("logit.out", inplace_twin))},
-      {"aten.silu.default(Tensor self) -> Tensor", composite_pointwise(silu, inplace_twin)},
-      {"aten.hardsigmoid.default(Tensor self) -> Tensor", composite_pointwise(hardsigmoid, inplace_twin)},
-      {"aten.hardswish.default(Tensor self) -> Tensor", composite_pointwise(hardswish, inplace_twin)},
-      {"aten.selu.default(Tensor self) -> Tensor", composite_pointwise(selu, inplace_twin)},
-      {"aten.celu.default(Tensor self, Scalar alpha=1.) -> Tensor", composite_pointwise(celu, inplace_twin)},
+       accepting("self f32 f64", unary_float("logit.out", InPlaceVariant))},
+      {"aten.silu.default(Tensor self) -> Tensor", composite_pointwise(silu, InPlaceVariant)},
+      {"aten.hardsigmoid.default(Tensor self) -> Tensor", composite_pointwise(hardsigmoid, InPlaceVariant)},
+      {"aten.hardswish.default(Tensor self) -> Tensor", composite_pointwise(hardswish, InPlaceVariant)},
+      {"aten.selu.default(Tensor self) -> Tensor", composite_pointwise(selu, InPlaceVariant)},
+      {"aten.celu.default(Tensor self, Scalar alpha=1.) -> Tensor",
+       composite_pointwise(celu, InPlaceVariant)},
       {"aten.softplus.default(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
        composite_pointwise(softplus)},
-      {"aten.mish.default(Tensor self) -> Tensor", composite_pointwise(mish, inplace_twin)},
+      {"aten.mish.default(Tensor self) -> Tensor", composite_pointwise(mish, InPlaceVariant)},
       {"aten.log_sigmoid.default(Tensor self) -> Tensor", composite_pointwise(log_sigmoid)},
       {"aten.softshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(softshrink)},
       {"aten.hardshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(hardshrink)},
       {"aten.prelu.default(Tensor self, Tensor weight) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_same_type, prelu))},
+       in_autocast(AutocastLower, composite(infer_same_type, prelu))},
       {"aten._prelu_kernel.default(Tensor self, Tensor weight) -> Tensor", composite_pointwise(prelu_kernel)},
       {"aten.rrelu.default(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
        "training=False, Generator? generator=None) -> Tensor",
-       composite(infer_same_type, rrelu, inplace_twin)},
+       composite(infer_same_type, rrelu, InPlaceVariant)},
       {"aten.threshold.default(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-       composite_pointwise(threshold, inplace_twin)},
+       composite_pointwise(threshold, InPlaceVariant)},
       {"aten.glu.default(Tensor self, int dim=-1) -> Tensor", composite(infer_glu, glu)},
       {"aten.softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        composite(infer_softmax, softmax)},
@@ -290,7 +291,7 @@ std::span<const OpLine> activation_ops() {
       {"aten.native_dropout_backward.default(Tensor grad_output, Tensor mask, float scale) -> Tensor",
        composite(infer_backward, dropout_backward)},
       {"aten.threshold_backward.default(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-       {.flags = pointwise,
+       {.flags = Pointwise,
         .promotes = "grad_output self",
         .infer = infer_promoted,
         .decompose = threshold_backward}},

@@ -205,7 +205,7 @@ Replacement to_floats(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules affine(InferFunction infer, DecomposeFunction fit) {
-  return {.flags = core | quantization, .infer = infer, .fit = fit};
+  return {.flags = Core | Quantization, .infer = infer, .fit = fit};
 }
 
 // --- embedding lookups

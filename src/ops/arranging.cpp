@@ -110,7 +110,7 @@ Replacement repeat_by_tensor(Builder& b, const OpCall& call) {
 }
 
 bool is_xy(const OpCall& call) {
-  return call.def().arg_index(Symbol("indexing")) >= 0 && call.text("indexing") == "xy";
+  return call.def().arg_index(Name("indexing")) >= 0 && call.text("indexing") == "xy";
 }
 Types infer_meshgrid(const OpCall& call) {
   std::vector<const Value*> axes = call.values("tensors");
@@ -258,7 +258,7 @@ Replacement triu(Builder& b, const OpCall& call) {
 std::span<const OpLine> arranging_ops() {
   static constexpr OpLine lines[] = {
       {"aten.repeat.default(Tensor self, SymInt[] repeats) -> Tensor",
-       on_complex(each_part, {.flags = core,
+       on_complex(each_part, {.flags = Core,
                               .view_kind = ViewKind::Expand,
                               .out = "repeat.out",
                               .infer = infer_repeat,
@@ -272,13 +272,13 @@ std::span<const OpLine> arranging_ops() {
       {"aten.repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
        "output_size=None) -> Tensor",
        composite(infer_repeat_by_tensor, repeat_by_tensor)},
-      {"aten.meshgrid.default(Tensor[] tensors) -> Tensor[]", composite(infer_meshgrid, meshgrid, may_view)},
+      {"aten.meshgrid.default(Tensor[] tensors) -> Tensor[]", composite(infer_meshgrid, meshgrid, MayView)},
       {"aten.meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
-       composite(infer_meshgrid, meshgrid, may_view)},
+       composite(infer_meshgrid, meshgrid, MayView)},
       {"aten.flip.default(Tensor self, int[] dims) -> Tensor",
        row_by_row(on_complex(
            each_part,
-           {.flags = core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing}))},
+           {.flags = Core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing}))},
       {"aten.fliplr.default(Tensor self) -> Tensor", composite(infer_same_type, fliplr)},
       {"aten.flipud.default(Tensor self) -> Tensor", composite(infer_same_type, flipud)},
       {"aten.rot90.default(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
@@ -290,9 +290,9 @@ std::span<const OpLine> arranging_ops() {
       {"aten.roll.default(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
        composite(infer_same_type, roll)},
       {"aten.tril.default(Tensor self, SymInt diagonal=0) -> Tensor",
-       composite(infer_same_type, tril, inplace_twin)},
+       composite(infer_same_type, tril, InPlaceVariant)},
       {"aten.triu.default(Tensor self, SymInt diagonal=0) -> Tensor",
-       composite(infer_same_type, triu, inplace_twin)},
+       composite(infer_same_type, triu, InPlaceVariant)},
   };
   return lines;
 }

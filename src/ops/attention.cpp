@@ -160,7 +160,7 @@ std::span<const OpLine> attention_ops() {
       {"aten.scaled_dot_product_attention.default(Tensor query, Tensor key, Tensor value, Tensor? "
        "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
        "enable_gqa=False) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_attention, attention))},
+       in_autocast(AutocastLower, composite(infer_attention, attention))},
       {"aten._safe_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        composite(infer_safe_softmax, safe_softmax)},
   };

@@ -140,7 +140,7 @@ Replacement call_functional_form(Builder& b, const OpCall& call) {
   const OpTable& ops = call.node()->graph().ops();
   const OpDef* op = ops.find(call["op"].as_symbol());
   const OpDef* functional = op == nullptr ? nullptr : ops.find(op->functional);
-  if (functional != nullptr && !renewed_arguments(*functional).empty())
+  if (functional != nullptr && !donated_arguments(*functional).empty())
     return Call(b, *call.node(), *op, *functional).replacement();
   Failure unknown = type_error(fmt::format("a call of {}, which writes to its arguments and is not known",
                                            call["op"].as_symbol().str()));
@@ -152,7 +152,7 @@ Replacement call_functional_form(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> auto_functionalized_ops() {
   static constexpr OpLine lines[] = {{"higher_order.auto_functionalized_v2(Operator op) -> Any",
-                                      {.flags = variadic, .decompose = call_functional_form}}};
+                                      {.flags = Variadic, .decompose = call_functional_form}}};
   return lines;
 }
 

@@ -36,14 +36,14 @@ std::span<const OpLine> batch_ops() {
   // The marks of a region stay in order with random ops, whose meaning depends on the region.
   static constexpr OpLine lines[] = {
       {"torch._functorch.predispatch._add_batch_dim(Tensor(a) self, int in_dim, int level) -> Tensor(a)",
-       {.flags = view, .infer = infer_add_batch_dim}},
+       {.flags = View, .infer = infer_add_batch_dim}},
       {"torch._functorch.predispatch._remove_batch_dim(Tensor(a) self, int level, SymInt batch_size, int "
        "out_dim) -> Tensor(a)",
-       {.flags = view, .infer = infer_remove_batch_dim}},
+       {.flags = View, .infer = infer_remove_batch_dim}},
       {"torch._functorch.predispatch._vmap_increment_nesting(SymInt batch_size, str randomness) -> ()",
-       opaque(random)},
-      {"torch._functorch.predispatch._vmap_decrement_nesting() -> ()", opaque(random)},
-      {"torch._functorch.predispatch.lazy_load_decompositions() -> ()", opaque(drop)},
+       opaque(Random)},
+      {"torch._functorch.predispatch._vmap_decrement_nesting() -> ()", opaque(Random)},
+      {"torch._functorch.predispatch.lazy_load_decompositions() -> ()", opaque(Assertion)},
   };
   return lines;
 }

@@ -129,7 +129,7 @@ Replacement airy_ai(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules of_x(DecomposeFunction decompose) {
-  return formula(decompose, promotes_to_float, "x");
+  return formula(decompose, PromotesToFloat, "x");
 }
 
 }  // namespace
@@ -142,9 +142,9 @@ std::span<const OpLine> bessel_ops() {
       {"aten.special_bessel_y1.default(Tensor self) -> Tensor", float_formula(bessel_y1)},
       {"aten.special_spherical_bessel_j0.default(Tensor x) -> Tensor", of_x(spherical_bessel_j0)},
       {"aten.special_modified_bessel_i0.default(Tensor self) -> Tensor",
-       renamed<"aten.i0.default">(pointwise)},
+       renamed<"aten.i0.default">(Pointwise)},
       {"aten.special_modified_bessel_i1.default(Tensor self) -> Tensor",
-       renamed<"aten.special_i1.default">(pointwise)},
+       renamed<"aten.special_i1.default">(Pointwise)},
       {"aten.special_modified_bessel_k0.default(Tensor self) -> Tensor", float_formula(bessel_k0)},
       {"aten.special_modified_bessel_k1.default(Tensor self) -> Tensor", float_formula(bessel_k1)},
       {"aten.special_scaled_modified_bessel_k0.default(Tensor x) -> Tensor", of_x(scaled_bessel_k0)},

@@ -12,12 +12,12 @@ namespace depute {
 namespace {
 
 // Names a value after its op like FX: aten.mul.Tensor gives "mul".
-Symbol result_name(Symbol op) {
+Name result_name(Name op) {
   std::string_view text = op.str();
   std::size_t overload = text.rfind('.');
   std::size_t space = overload == std::string_view::npos ? overload : text.rfind('.', overload - 1);
-  if (space == std::string_view::npos) return Symbol(text.substr(text.find('.') + 1));
-  return Symbol(text.substr(space + 1, overload - space - 1));
+  if (space == std::string_view::npos) return Name(text.substr(text.find('.') + 1));
+  return Name(text.substr(space + 1, overload - space - 1));
 }
 
 bool same(const Argument& a, const Argument& b) {
@@ -143,7 +143,7 @@ std::vector<Value*> Builder::call_all(std::string_view op, std::span<const Argum
 // All `args` must be in this graph's arena.
 std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argument> args) {
   if (failed()) return {};
-  const OpDef* def = graph_->ops().find(Symbol(op));
+  const OpDef* def = graph_->ops().find(Name(op));
   if (auto status = check_buildable(op, def, args, false); !status) {
     fail(std::move(status).error());
     return {};
@@ -177,7 +177,7 @@ std::vector<Value*> Builder::call_typed(std::string_view op, std::initializer_li
   if (failed()) return {};
   std::vector<Argument> ready;
   for (const BuilderArgument& argument : args) ready.push_back(make_argument(argument));
-  const OpDef* def = graph_->ops().find(Symbol(op));
+  const OpDef* def = graph_->ops().find(Name(op));
   if (auto status = check_buildable(op, def, ready, true); !status) {
     fail(std::move(status).error());
     return {};
@@ -191,11 +191,11 @@ Graph* Builder::add_body(std::string_view name) {
     fail(argument_error("a graph to run where the builder has no method").error());
     return nullptr;
   }
-  const auto is_taken = [&](Symbol wanted) {
+  const auto is_taken = [&](Name wanted) {
     return std::ranges::any_of(method_->bodies, [&](const auto& body) { return body->name() == wanted; });
   };
-  Symbol free(name);
-  for (int i = 1; is_taken(free); ++i) free = Symbol(fmt::format("{}_{}", name, i));
+  Name free(name);
+  for (int i = 1; is_taken(free); ++i) free = Name(fmt::format("{}_{}", name, i));
   method_->bodies.push_back(std::make_unique<Graph>(free, graph_->ops()));
   return method_->bodies.back().get();
 }

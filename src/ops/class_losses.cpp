@@ -33,7 +33,7 @@ Status check_targets(const OpCall& call) {
   const Value* weight = call.value("weight");
   if (weight != nullptr && weight->tensor().rank() != 1)
     return argument_error(fmt::format("weights of classes of rank {}", weight->tensor().rank()));
-  const bool takes_probabilities = call.def().arg_index(Symbol("label_smoothing")) >= 0;
+  const bool takes_probabilities = call.def().arg_index(Name("label_smoothing")) >= 0;
   if (takes_probabilities && target.rank() == self.rank() && is_floating(target.dtype)) return {};
   if (target.rank() + 1 == self.rank()) return {};
   return argument_error(fmt::format("targets of rank {} for scores of rank {}", target.rank(), self.rank()));
@@ -269,10 +269,10 @@ std::span<const OpLine> class_loss_ops() {
   static constexpr OpLine lines[] = {
       {"aten.nll_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
        "ignore_index=-100) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_class_loss, nll_loss))},
+       in_autocast(AutocastF32, composite(infer_class_loss, nll_loss))},
       {"aten.nll_loss2d.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
        "ignore_index=-100) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_class_loss, nll_loss))},
+       in_autocast(AutocastF32, composite(infer_class_loss, nll_loss))},
       {"aten.nll_loss_nd.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
        "ignore_index=-100) -> Tensor",
        composite(infer_class_loss, nll_loss)},
@@ -284,12 +284,12 @@ std::span<const OpLine> class_loss_ops() {
        composite(infer_nll_forward, nll_loss_and_weight)},
       {"aten.cross_entropy_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
        "SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_class_loss, cross_entropy_loss))},
+       in_autocast(AutocastF32, composite(infer_class_loss, cross_entropy_loss))},
       {"aten.multi_margin_loss.default(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? "
        "weight=None, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_multi_margin, multi_margin))},
+       in_autocast(AutocastF32, composite(infer_multi_margin, multi_margin))},
       {"aten.multilabel_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_multilabel_margin, multilabel_margin))},
+       in_autocast(AutocastF32, composite(infer_multilabel_margin, multilabel_margin))},
   };
   return lines;
 }

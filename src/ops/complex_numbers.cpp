@@ -93,14 +93,14 @@ Result<Value*> write_conjugated(Builder& b, const OpCall& call, Value*, Value* u
 }
 
 constexpr OpRules reading_part(DecomposeFunction form, WriteBackFunction write) {
-  return {.flags = view,
+  return {.flags = View,
           .infer = infer_part,
           .decompose = alias_of_real,
           .write_back = write,
           .on_complex = form};
 }
 // Ops that return real tensors unchanged.
-constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = may_view,
+constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = MayView,
                             WriteBackFunction write = write_whole) {
   return {.flags = flags,
           .view_kind = ViewKind::Reshape,
@@ -115,14 +115,14 @@ constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = may_view,
 std::span<const OpLine> complex_number_ops() {
   static constexpr OpLine lines[] = {
       {"aten.complex.default(Tensor real, Tensor imag) -> Tensor",
-       {.flags = core, .infer = infer_of_parts, .fit = complex_by_transform}},
+       {.flags = Core, .infer = infer_of_parts, .fit = complex_by_transform}},
       {"aten.polar.default(Tensor abs, Tensor angle) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_of_parts, of_angle))},
+       in_autocast(AutocastF32, composite(infer_of_parts, of_angle))},
       {"aten.real.default(Tensor(a) self) -> Tensor(a)", reading_part(known_or_leaf_part<0>, write_real)},
       {"aten.imag.default(Tensor(a) self) -> Tensor(a)",
        reading_part(known_or_leaf_part<1>, write_imaginary)},
       {"aten.view_as_real.default(Tensor(a) self) -> Tensor(a)",
-       {.flags = view,
+       {.flags = View,
         .infer = infer_as_real,
         .decompose = copy_as_real,
         .write_back = write_as_real,
@@ -130,16 +130,16 @@ std::span<const OpLine> complex_number_ops() {
       {"aten.view_as_real_copy.default(Tensor self) -> Tensor",
        accepting("self any", kernel("view_as_real_copy.out", infer_as_real))},
       {"aten.view_as_complex.default(Tensor(a) self) -> Tensor(a)",
-       in_autocast(autocast_f32, {.flags = view,
-                                  .infer = infer_as_complex,
-                                  .write_back = write_as_complex,
-                                  .on_complex = view_as_complex})},
+       in_autocast(AutocastF32, {.flags = View,
+                                 .infer = infer_as_complex,
+                                 .write_back = write_as_complex,
+                                 .on_complex = view_as_complex})},
       {"aten.view_as_complex_copy.default(Tensor self) -> Tensor",
        composite(infer_as_complex, view_as_complex)},
-      {"aten.conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, view, write_conjugated)},
-      {"aten._conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, view, write_conjugated)},
-      {"aten.conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, inplace_twin)},
-      {"aten._conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, no_flags)},
+      {"aten.conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
+      {"aten._conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
+      {"aten.conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, InPlaceVariant)},
+      {"aten._conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, None)},
       {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
       {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
   };

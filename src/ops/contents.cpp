@@ -51,15 +51,16 @@ SchemaParts split_schema(std::string_view schema) {
 
 }  // namespace
 
-std::vector<GivenBack> results_given_back(std::string_view schema) {
+std::vector<AliasedResult> aliased_results(std::string_view schema) {
   const SchemaParts parts = split_schema(schema);
   std::vector<std::string_view> written;
   for (std::string_view arg : parts_of(parts.args)) {
     if (mark_of(arg).ends_with('!')) written.push_back(mark_of(arg));
   }
-  std::vector<GivenBack> results;
+  std::vector<AliasedResult> results;
   for (std::string_view result : parts_of(parts.results)) {
-    GivenBack& given = results.emplace_back(GivenBack{.is_own = mark_of(result).empty(), .written = {}});
+    AliasedResult& given =
+        results.emplace_back(AliasedResult{.is_own = mark_of(result).empty(), .written = {}});
     const auto found = std::ranges::find(written, mark_of(result));
     if (found != written.end()) given.written = static_cast<std::size_t>(found - written.begin());
   }
@@ -77,9 +78,9 @@ std::string functional_schema(std::string_view schema) {
   return fmt::format("{}{} -> ({})", functional_name(parts.name), args, fmt::join(results, ", "));
 }
 
-std::vector<std::size_t> renewed_arguments(const OpDef& def) {
+std::vector<std::size_t> donated_arguments(const OpDef& def) {
   std::vector<std::size_t> renewed;
-  if (!def.is(OpFlag::copies_first)) return renewed;
+  if (!def.is(OpFlag::MayAliasOperand)) return renewed;
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     if (def.args[i].is_aliased) renewed.push_back(i);
   }
@@ -90,8 +91,8 @@ Node& add_functional_call(Graph& graph, Node& node, const OpDef& functional, std
                           std::span<const Value* const> own) {
   std::vector<ResultSpec> results;
   for (const Value* result : own) results.push_back({result->name(), result->type()});
-  const ResultSpec nothing{Symbol("nothing"), Type()};
-  const std::vector<std::size_t> renewed = renewed_arguments(functional);
+  const ResultSpec nothing{Name("nothing"), Type()};
+  const std::vector<std::size_t> renewed = donated_arguments(functional);
   results.resize(functional.returns.size() - renewed.size(), nothing);
   for (std::size_t i : renewed) {
     const Value* written = args[i].is_value() ? args[i].as_value() : nullptr;
@@ -113,10 +114,10 @@ Node& add_functional_call(Graph& graph, Node& node, const OpDef& functional, std
   return *call;
 }
 
-const Value* renewed_operand(const Node& node, std::size_t result) {
+const Value* donated_operand(const Node& node, std::size_t result) {
   const OpDef* def = node.def();
-  if (def == nullptr || !def->is(OpFlag::copies_first)) return nullptr;
-  const std::vector<std::size_t> renewed = renewed_arguments(*def);
+  if (def == nullptr || !def->is(OpFlag::MayAliasOperand)) return nullptr;
+  const std::vector<std::size_t> renewed = donated_arguments(*def);
   const std::size_t own = renewed.empty() ? 0 : def->returns.size() - renewed.size();
   if (result < own || (renewed.empty() && result > 0)) return nullptr;
   const OpCall call(node);

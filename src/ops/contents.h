@@ -25,14 +25,14 @@ std::string functional_name(std::string_view op);
 
 // Kind of a result in a schema: its own ("Tensor"), or a written argument that is returned ("Tensor(a!)").
 // Neither holds for a view of an argument, or for an unknown alias.
-struct GivenBack {
+struct AliasedResult {
   bool is_own = true;
   std::optional<std::size_t> written;  // index among the written arguments
 };
-std::vector<GivenBack> results_given_back(std::string_view schema);
+std::vector<AliasedResult> aliased_results(std::string_view schema);
 
 // Returns the arguments whose new contents a functional form returns; empty for all other ops.
-std::vector<std::size_t> renewed_arguments(const OpDef& def);
+std::vector<std::size_t> donated_arguments(const OpDef& def);
 
 // Replaces `node`, a call of the op, by a call of the functional form. Own results are like `own`; contents
 // have the types of the arguments. `args` holds all arguments of the schema.
@@ -41,6 +41,6 @@ Node& add_functional_call(Graph& graph, Node& node, const OpDef& functional, std
 
 // Returns the operand whose memory the result may reuse, because the result is a changed copy of it; null if
 // there is none. Applies to functional forms, and to ops whose kernel copies its first argument.
-const Value* renewed_operand(const Node& node, std::size_t result);
+const Value* donated_operand(const Node& node, std::size_t result);
 
 }  // namespace depute

@@ -15,14 +15,14 @@ namespace internal {
 std::span<const OpLine> control_flow_ops() {
   static constexpr OpLine lines[] = {
       {"higher_order.cond(Any pred, Graph true_graph, Graph false_graph, Any operands) -> Any",
-       opaque(core | control_flow)},
+       opaque(Core | ControlFlow)},
       // The body shows which operands it writes.
       {"higher_order.while_loop(Graph cond, Graph body, Any carried, Any additional, *, Any "
        "mutated_arg_indices=None) -> Any",
-       opaque(core | control_flow)},
-      {"higher_order.map_impl(Graph body, Any mapped, Any additional) -> Any", opaque(core | control_flow)},
+       opaque(Core | ControlFlow)},
+      {"higher_order.map_impl(Graph body, Any mapped, Any additional) -> Any", opaque(Core | ControlFlow)},
       {"higher_order.scan(Graph combine, Any init, Any xs, Any additional) -> Any",
-       opaque(core | control_flow)},
+       opaque(Core | ControlFlow)},
   };
   return lines;
 }
@@ -187,7 +187,7 @@ constexpr Shape shapes[] = {{"higher_order.cond", Kind::Cond, "pggo"},
 
 bool is_control_flow(const Node& node) {
   const OpDef* def = node.def();
-  return def != nullptr && def->is(OpFlag::control_flow);
+  return def != nullptr && def->is(OpFlag::ControlFlow);
 }
 
 std::optional<ControlFlow::Kind> control_flow_kind(const Node& node) {

@@ -36,18 +36,18 @@ std::span<const OpLine> control_ops() {
 }  // namespace internal
 
 ControlOp control_op(const Node& node) {
-  static const std::unordered_map<Symbol, ControlOp> ops = [] {
-    std::unordered_map<Symbol, ControlOp> map;
+  static const std::unordered_map<Name, ControlOp> ops = [] {
+    std::unordered_map<Name, ControlOp> map;
     for (std::size_t i = 0; i < lines.size(); ++i)
-      map.emplace(Symbol(internal::schema_name(lines[i].schema)), static_cast<ControlOp>(i + 1));
+      map.emplace(Name(internal::schema_name(lines[i].schema)), static_cast<ControlOp>(i + 1));
     return map;
   }();
   auto found = ops.find(node.op());
   return found == ops.end() ? ControlOp::None : found->second;
 }
 
-Symbol control_symbol(ControlOp op) {
-  return Symbol(internal::schema_name(lines[static_cast<std::size_t>(op) - 1].schema));
+Name control_symbol(ControlOp op) {
+  return Name(internal::schema_name(lines[static_cast<std::size_t>(op) - 1].schema));
 }
 
 bool writes_variable(const Node& node) {

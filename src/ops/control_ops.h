@@ -31,7 +31,7 @@ enum class ControlOp : std::uint8_t {
 };
 
 ControlOp control_op(const Node& node);  // None for all other nodes
-Symbol control_symbol(ControlOp op);
+Name control_symbol(ControlOp op);
 // True if the node writes its first argument, a variable.
 bool writes_variable(const Node& node);
 

@@ -187,40 +187,40 @@ std::span<const OpLine> convolution_ops() {
       {"aten.convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
        "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
        counting(macs_of_convolution,
-                on_complex(complex_convolution, accepting("input rank 3-4", {.flags = core,
+                on_complex(complex_convolution, accepting("input rank 3-4", {.flags = Core,
                                                                              .out = "convolution.out",
                                                                              .infer = infer_convolution,
                                                                              .decompose = convolution_3d})))},
       {"aten.conv1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
        "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv, conv))},
+       in_autocast(AutocastLower, composite(infer_conv, conv))},
       {"aten.conv2d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "
        "SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv, conv))},
+       in_autocast(AutocastLower, composite(infer_conv, conv))},
       {"aten.conv3d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
        "SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv, conv))},
+       in_autocast(AutocastLower, composite(infer_conv, conv))},
       {"aten.conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str "
        "padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv_padding, conv_padding))},
+       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
       {"aten.conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str "
        "padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv_padding, conv_padding))},
+       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
       {"aten.conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
        "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv_padding, conv_padding))},
+       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
       {"aten.conv_transpose1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
        "SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> "
        "Tensor",
-       in_autocast(autocast_lower, composite(infer_conv_transpose, conv_transpose))},
+       in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},
       {"aten.conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "
        "SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, "
        "1]) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv_transpose, conv_transpose))},
+       in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},
       {"aten.conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, "
        "1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] "
        "dilation=[1, 1, 1]) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_conv_transpose, conv_transpose))},
+       in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},
   };
   return lines;
 }

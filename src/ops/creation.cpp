@@ -157,7 +157,7 @@ std::span<const OpLine> creation_ops() {
       {"aten.full_like.default(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        on_complex(each_part,
-                  {.flags = core, .out = "full_like.out", .infer = infer_like, .decompose = like_value})},
+                  {.flags = Core, .out = "full_like.out", .infer = infer_like, .decompose = like_value})},
       {"aten.zeros.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None) -> Tensor",
        making(infer_filled, with_zeros)},
@@ -191,14 +191,14 @@ std::span<const OpLine> creation_ops() {
       {"aten.empty_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        making(infer_like, like_zeros)},
-      {"aten.zero.default(Tensor self) -> Tensor", composite(infer_same_type, like_zeros, inplace_twin)},
+      {"aten.zero.default(Tensor self) -> Tensor", composite(infer_same_type, like_zeros, InPlaceVariant)},
       {"aten.fill.Scalar(Tensor self, Scalar value) -> Tensor",
-       composite(infer_same_type, fill, inplace_twin)},
+       composite(infer_same_type, fill, InPlaceVariant)},
       {"aten.fill.Tensor(Tensor self, Tensor value) -> Tensor",
-       composite(infer_same_type, fill_tensor, inplace_twin)},
+       composite(infer_same_type, fill_tensor, InPlaceVariant)},
       {"aten.scalar_tensor.default(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None) -> Tensor",
-       on_complex(each_part, {.flags = core,
+       on_complex(each_part, {.flags = Core,
                               .out = "scalar_tensor.out",
                               .infer = infer_scalar_tensor,
                               .decompose = scalar_tensor})},
@@ -210,7 +210,7 @@ std::span<const OpLine> creation_ops() {
        making(infer_arange, arange)},
       {"aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       {.flags = core, .out = "arange.start_out", .infer = infer_arange, .decompose = whole_range}},
+       {.flags = Core, .out = "arange.start_out", .infer = infer_arange, .decompose = whole_range}},
   };
   return lines;
 }

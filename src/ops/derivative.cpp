@@ -21,7 +21,7 @@ Term cat(const std::vector<Term>& parts, std::size_t dim) {
 
 Result<Ints> gradient_dims(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  Argument dims = call.def().arg_index(Symbol("dim")) >= 0 ? call["dim"] : Argument::none();
+  Argument dims = call.def().arg_index(Name("dim")) >= 0 ? call["dim"] : Argument::none();
   TRY(std::vector<std::size_t> sorted, wrap_dims(dims, self.rank()));
   if (!dims.is_list()) return Ints(sorted.begin(), sorted.end());
   Ints in_order;
@@ -64,7 +64,7 @@ Term gradient_at_places(const Term& x, std::size_t dim, const Term& places, bool
 
 // Returns the spacing along the requested dimension number `index`: a number, or coordinates.
 Argument spacing_of(const OpCall& call, std::size_t index) {
-  if (call.def().arg_index(Symbol("spacing")) < 0 || call["spacing"].is_none()) return Argument::of(1);
+  if (call.def().arg_index(Name("spacing")) < 0 || call["spacing"].is_none()) return Argument::of(1);
   const Argument& spacing = call["spacing"];
   if (!spacing.is_list()) return spacing;
   std::span<const Argument> all = spacing.as_list();

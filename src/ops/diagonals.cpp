@@ -165,7 +165,7 @@ Replacement diagflat(Builder& b, const OpCall& call) {
 
 Types infer_eye(const OpCall& call) {
   SymInt rows = as_sym_int(call["n"]);
-  SymInt columns = call.def().arg_index(Symbol("m")) >= 0 ? as_sym_int(call["m"]) : rows;
+  SymInt columns = call.def().arg_index(Name("m")) >= 0 ? as_sym_int(call["m"]) : rows;
   return tensor_result(dtype_or(call, ScalarType::F32), {rows, columns});
 }
 Replacement eye(Builder& b, const OpCall& call) {
@@ -228,20 +228,20 @@ Replacement triangle_indices(Builder& b, const OpCall& call) {
 std::span<const OpLine> diagonal_ops() {
   static constexpr OpLine lines[] = {
       {"aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-       {.flags = core | view | copy_twin,
+       {.flags = Core | View | CopyVariant,
         .out = "diagonal_copy.out",
         .infer = infer_diagonal,
         .write_back = write_diagonal}},
       {"aten.linalg_diagonal.default(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
-       {.flags = view, .infer = infer_diagonal, .decompose = linalg_diagonal, .write_back = write_diagonal}},
+       {.flags = View, .infer = infer_diagonal, .decompose = linalg_diagonal, .write_back = write_diagonal}},
       {"aten.diag.default(Tensor self, int diagonal=0) -> Tensor", composite(infer_diag, diag)},
       {"aten.diagflat.default(Tensor self, int offset=0) -> Tensor", composite(infer_diagflat, diagflat)},
       {"aten.diag_embed.default(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
        composite(infer_diag_embed, diag_embed)},
       {"aten.diagonal_scatter.default(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
        "Tensor",
-       composite(infer_diagonal_scatter, diagonal_scatter, copies_layout)},
-      {"aten.trace.default(Tensor self) -> Tensor", in_autocast(autocast_f32, composite(infer_trace, trace))},
+       composite(infer_diagonal_scatter, diagonal_scatter, CopiesLayout)},
+      {"aten.trace.default(Tensor self) -> Tensor", in_autocast(AutocastF32, composite(infer_trace, trace))},
       {"aten.eye.default(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
        "bool? "
        "pin_memory=None) -> Tensor",

@@ -29,7 +29,7 @@ Replacement permute_and_product(Builder& b, const OpCall& call) {
 
 }  // namespace
 
-DecomposeFunction edge_form(Symbol op) {
+DecomposeFunction edge_form(Name op) {
   return op == "aten.linear.default" ? permute_and_product : nullptr;
 }
 

@@ -7,6 +7,6 @@
 namespace depute {
 
 // Returns the rule that writes the op's Edge form; null if the dialect has the op unchanged.
-DecomposeFunction edge_form(Symbol op);
+DecomposeFunction edge_form(Name op);
 
 }  // namespace depute

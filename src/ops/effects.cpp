@@ -26,11 +26,11 @@ Effects::Effects(const Program& program) : stateful_(program) {
 
 // True if the node itself, without its bodies, has effects other than state.
 bool Effects::acts(const Node& node) const {
-  if (const Symbol delegate = called_delegate(node); !delegate.empty()) return acting_.contains(delegate);
+  if (const Name delegate = called_delegate(node); !delegate.empty()) return acting_.contains(delegate);
   const OpDef* def = node.def();
   if (def == nullptr) return true;
-  if (def->origin == OpOrigin::Compiler) return def->is(OpFlag::random);
-  return !def->is_pure() && !def->is(OpFlag::control_flow);
+  if (def->origin == OpOrigin::Compiler) return def->is(OpFlag::Random);
+  return !def->is_pure() && !def->is(OpFlag::ControlFlow);
 }
 
 bool Effects::acts_with_bodies(const Node& node) const {
@@ -41,17 +41,17 @@ bool Effects::acts_with_bodies(const Node& node) const {
   });
 }
 
-std::vector<Symbol> Effects::of(const Node& node) const {
+std::vector<Name> Effects::of(const Node& node) const {
   if (const OpDef* def = node.def(); def != nullptr && def->is_pure()) return {};
-  std::vector<Symbol> effects = stateful_.called_by(node);
+  std::vector<Name> effects = stateful_.called_by(node);
   if (acts_with_bodies(node)) effects.emplace_back();
   return effects;
 }
 
 EffectOrder::EffectOrder(const Effects& effects, const Graph& graph) {
-  std::unordered_map<Symbol, const Node*> last;
+  std::unordered_map<Name, const Node*> last;
   for (const Node& node : graph.nodes()) {
-    for (const Symbol effect : effects.of(node)) {
+    for (const Name effect : effects.of(node)) {
       const Node*& earlier = last[effect];
       if (earlier != nullptr) before_[&node].push_back(earlier);
       earlier = &node;

@@ -26,14 +26,14 @@ class Effects {
   const StatefulDelegates& stateful() const { return stateful_; }
   bool has_effects(const Node& node) const { return !of(node).empty(); }
   // Returns the names of the node's effects: delegates with state, and the empty name for all other effects.
-  std::vector<Symbol> of(const Node& node) const;
+  std::vector<Name> of(const Node& node) const;
 
  private:
   bool acts(const Node& node) const;
   bool acts_with_bodies(const Node& node) const;
 
   StatefulDelegates stateful_;
-  std::unordered_set<Symbol> acting_;  // delegates that contain nodes with effects other than state
+  std::unordered_set<Name> acting_;  // delegates that contain nodes with effects other than state
 };
 
 // For each node of a graph with effects: the last earlier node of each of these effects.

@@ -58,7 +58,7 @@ Result<Bags> read_bags(Builder& b, const OpCall& call) {
   if (Value* factors = to_compute_type(b, call.value("per_sample_weights"))) {
     bags.rows = b.call("aten.mul.Tensor", {bags.rows, b.call("aten.unsqueeze.default", {factors, 1})});
   }
-  bool has_padding = call.def().arg_index(Symbol("padding_idx")) >= 0 && call["padding_idx"].is_int();
+  bool has_padding = call.def().arg_index(Name("padding_idx")) >= 0 && call["padding_idx"].is_int();
   if (has_padding) {
     std::int64_t padding = call.integer("padding_idx");
     TRY(std::int64_t vocabulary, static_size(call.tensor("weight"), 0, "the number of embeddings"));
@@ -151,7 +151,7 @@ std::span<const OpLine> embedding_ops() {
        composite(infer_embedding_bag, embedding_bag)},
       {"aten.embedding_renorm.default(Tensor self, Tensor indices, float max_norm, float norm_type) -> "
        "Tensor",
-       composite(infer_same_type, embedding_renorm, inplace_twin)},
+       composite(infer_same_type, embedding_renorm, InPlaceVariant)},
   };
   return lines;
 }

@@ -22,7 +22,7 @@
 namespace depute::internal {
 namespace {
 
-constexpr std::int64_t most_experts = 4096;  // each needs several nodes
+constexpr std::int64_t max_experts = 4096;  // each needs several nodes
 
 Status expect_rows_and_matrices(const TensorType& rows, const TensorType& matrices) {
   if (rows.rank() == 2 && matrices.rank() == 3) return {};
@@ -63,7 +63,7 @@ Replacement grouped_rows(Builder& b, const OpCall& call, std::string_view rows, 
   if (!right.sizes[0].is_constant()) return argument_error("the number of experts must be a constant");
   const std::int64_t experts = right.sizes[0].value();
   if (experts == 0) return argument_error("products with no matrix");
-  if (experts > most_experts) return type_error(fmt::format("products with {} matrices", experts));
+  if (experts > max_experts) return type_error(fmt::format("products with {} matrices", experts));
   TRY(std::vector<Type> types, call.def().infer(call));
   Value* x = to_compute_type(b, b.own(call.value(rows)));
   Value* weight = to_compute_type(b, b.own(call.value(matrices)));

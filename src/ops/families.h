@@ -11,7 +11,7 @@
   FAMILY(bessel)                                                    \
   FAMILY(zeta)                                                      \
   FAMILY(incomplete_gamma)                                          \
-  FAMILY(neighbor)                                                 \
+  FAMILY(neighbor)                                                  \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \

@@ -161,16 +161,16 @@ Term polynomial(const Term& x, std::span<const double> c);
 // --- rules for classes of ops
 
 // One operand; integers are promoted to floats.
-constexpr OpRules float_formula(DecomposeFunction decompose, OpFlag flags = no_flags) {
-  return {.flags = pointwise | promotes_to_float | flags,
+constexpr OpRules float_formula(DecomposeFunction decompose, OpFlag flags = None) {
+  return {.flags = Pointwise | PromotesToFloat | flags,
           .promotes = "self",
           .infer = infer_promoted,
           .decompose = decompose};
 }
 // Operands are broadcast and promoted to one type, which is the result's.
-constexpr OpRules formula(DecomposeFunction decompose, OpFlag flags = no_flags,
+constexpr OpRules formula(DecomposeFunction decompose, OpFlag flags = None,
                           const char* promotes = "self other") {
-  return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
+  return {.flags = Pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
 }
 
 }  // namespace depute::internal

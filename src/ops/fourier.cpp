@@ -305,7 +305,7 @@ Result<std::int64_t> normalization_of(const OpCall& call, bool is_forward) {
 Result<FourierPlan> fourier_plan(const OpCall& call, FourierKind kind, bool is_forward) {
   const Dims& own = call.tensor("self").sizes;
   FourierPlan plan;
-  const bool is_one = call.def().arg_index(Symbol("n")) >= 0;
+  const bool is_one = call.def().arg_index(Name("n")) >= 0;
   const Argument& given = call[is_one ? "n" : "s"];
   Dims wanted;
   if (is_one && !given.is_none()) wanted = {as_sym_int(given)};
@@ -425,32 +425,32 @@ std::span<const OpLine> fourier_ops() {
       {"aten._fft_c2r.default(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
        accepting("self c64 c128", on_complex(c2r, kernel("_fft_c2r.out", infer_c2r)))},
       {"aten.fft_fft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::Complex, true>())},
+       in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
       {"aten.fft_ifft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::Complex, false>())},
+       in_autocast(AutocastF32, transform<FourierKind::Complex, false>())},
       {"aten.fft_rfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::ToHalf, true>())},
+       in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
       {"aten.fft_irfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::FromHalf, false>())},
+       in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
       {"aten.fft_fft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::Complex, true>())},
+       in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
       {"aten.fft_ifft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
        "Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::Complex, false>())},
+       in_autocast(AutocastF32, transform<FourierKind::Complex, false>())},
       {"aten.fft_rfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
        "Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::ToHalf, true>())},
+       in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
       {"aten.fft_irfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
        "Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::FromHalf, false>())},
+       in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
       {"aten.fft_fftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::Complex, true>())},
+       in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
       {"aten.fft_ifftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::Complex, false>())},
+       in_autocast(AutocastF32, transform<FourierKind::Complex, false>())},
       {"aten.fft_rfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::ToHalf, true>())},
+       in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
       {"aten.fft_irfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
-       in_autocast(autocast_f32, transform<FourierKind::FromHalf, false>())},
+       in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
       {"aten.fft_fftshift.default(Tensor self, int[1]? dim=None) -> Tensor",
        composite(infer_same_type, fftshift)},
       {"aten.fft_ifftshift.default(Tensor self, int[1]? dim=None) -> Tensor",

@@ -145,12 +145,12 @@ Replacement igammac(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> incomplete_gamma_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.igamma.default(Tensor self, Tensor other) -> Tensor", formula(igamma, inplace_twin)},
-      {"aten.igammac.default(Tensor self, Tensor other) -> Tensor", formula(igammac, inplace_twin)},
+      {"aten.igamma.default(Tensor self, Tensor other) -> Tensor", formula(igamma, InPlaceVariant)},
+      {"aten.igammac.default(Tensor self, Tensor other) -> Tensor", formula(igammac, InPlaceVariant)},
       {"aten.special_gammainc.default(Tensor self, Tensor other) -> Tensor",
-       renamed<"aten.igamma.default">(pointwise)},
+       renamed<"aten.igamma.default">(Pointwise)},
       {"aten.special_gammaincc.default(Tensor self, Tensor other) -> Tensor",
-       renamed<"aten.igammac.default">(pointwise)},
+       renamed<"aten.igammac.default">(Pointwise)},
   };
   return lines;
 }

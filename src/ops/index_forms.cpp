@@ -82,7 +82,7 @@ Replacement take_along_dim(Builder& b, const OpCall& call) {
 
 Types infer_unsafe_index(const OpCall& call) {
   std::vector<Argument> args{call["self"], call["indices"]};
-  static const OpDef& index = *torch_ops()->find(Symbol("aten.index.Tensor"));
+  static const OpDef& index = *torch_ops()->find(Name("aten.index.Tensor"));
   return index.infer(OpCall(index, args, {}, call.node()));
 }
 Types infer_unsafe_index_put(const OpCall& call) {
@@ -291,14 +291,14 @@ std::span<const OpLine> index_form_ops() {
        "values) -> Tensor",
        composite(infer_unsafe_index_put, masked_index_put)},
       {"aten.put.default(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
-       composite(infer_same_type, put, inplace_twin)},
+       composite(infer_same_type, put, InPlaceVariant)},
       {"aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       composite(infer_same_type, index_fill, inplace_twin)},
+       composite(infer_same_type, index_fill, InPlaceVariant)},
       {"aten.index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-       composite(infer_same_type, index_fill, inplace_twin)},
+       composite(infer_same_type, index_fill, InPlaceVariant)},
       {"aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
        "storage_offset=None) -> Tensor",
-       composite(infer_same_type, as_strided_scatter, reads_layout)},
+       composite(infer_same_type, as_strided_scatter, ReadsLayout)},
       {"aten.nonzero.default(Tensor self) -> Tensor",
        on_complex(of_truth, choosing("self", kernel("nonzero.out", infer_nonzero), "self"))},
       {"aten.argwhere.default(Tensor self) -> Tensor",

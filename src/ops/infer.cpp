@@ -221,7 +221,7 @@ ScalarType promoted_type(const OpCall& call) {
   }
   ScalarType type = combine(combine(of_tensors, of_0d_tensors), of_numbers).value_or(ScalarType::F32);
   bool is_number = is_floating(type) || is_complex(type);
-  return call.def().is(OpFlag::promotes_to_float) && !is_number ? ScalarType::F32 : type;
+  return call.def().is(OpFlag::PromotesToFloat) && !is_number ? ScalarType::F32 : type;
 }
 
 ScalarType dtype_or(const OpCall& call, ScalarType otherwise) {

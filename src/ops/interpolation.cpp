@@ -349,7 +349,7 @@ std::span<const OpLine> interpolation_ops() {
        composite(infer_upsample<2>, upsample_bilinear2d)},
       {"aten.upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
        "scale_factors) -> Tensor",
-       {.flags = core,
+       {.flags = Core,
         .out = "upsample_bilinear2d.vec_out",
         .infer = infer_upsample<2>,
         .decompose = keep_floats}},

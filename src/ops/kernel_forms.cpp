@@ -142,14 +142,14 @@ bool is_wrapped_and_stretched(const TensorType& x, const TensorType& other) {
 // True if the kernel may apply alpha to the wrong operand (self may have one element), or rejects alpha
 // because it does not fit the type.
 bool takes_wrong_alpha(const OpCall& call) {
-  const int place = call.def().arg_index(Symbol("alpha"));
+  const int place = call.def().arg_index(Name("alpha"));
   if (place < 0) return false;
   const Argument& alpha = call[static_cast<std::size_t>(place)];
   if (alpha.is_number() && alpha.as_double() == 1) return false;
   const ScalarType dtype = promoted_type(call);
   const bool may_not_fit = is_integral(dtype) && dtype != ScalarType::I64 && dtype != ScalarType::Bool;
-  constexpr double most_of_any = 127;
-  const bool fits = alpha.is_number() && alpha.as_double() >= 0 && alpha.as_double() <= most_of_any;
+  constexpr double max_of_any = 127;
+  const bool fits = alpha.is_number() && alpha.as_double() >= 0 && alpha.as_double() <= max_of_any;
   if (may_not_fit && !fits) return true;
   return call.def().name == "aten.add.Tensor" && may_be_one(call.tensor("self").numel());
 }
@@ -246,7 +246,7 @@ Replacement sum_in_f32(Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* wide = to_dtype(b, b.own(call.value("self")), ScalarType::F32);
   args[0] = call.tensor("self").rank() == 0 ? reshape(b, wide, {1}) : wide;
-  args[static_cast<std::size_t>(call.def().arg_index(Symbol("dtype")))] = ScalarType::F32;
+  args[static_cast<std::size_t>(call.def().arg_index(Name("dtype")))] = ScalarType::F32;
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
   for (Value*& value : results) value = to_dtype(b, value, dtype);
   if (b.failed()) return failure_of(b);

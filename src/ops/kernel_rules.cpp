@@ -121,7 +121,7 @@ BuilderArgument converted(Builder& b, const Clause& clause, const Argument& argu
 Replacement with_converted(Builder& b, const OpCall& call, const std::vector<Clause>& clauses) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   for (const Clause& clause : clauses) {
-    const auto place = static_cast<std::size_t>(call.def().arg_index(Symbol(clause.argument)));
+    const auto place = static_cast<std::size_t>(call.def().arg_index(Name(clause.argument)));
     args[place] = converted(b, clause, call[place]);
   }
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);

@@ -70,7 +70,7 @@ Value* linear_weight(Builder& b, const Value* matrix) {
   if (weight->tensor().dtype != ScalarType::F32) return nullptr;
   const Node* made_by = weight->producer();
   const bool is_quantized =
-      made_by != nullptr && made_by->def() != nullptr && made_by->def()->is(OpFlag::quantization);
+      made_by != nullptr && made_by->def() != nullptr && made_by->def()->is(OpFlag::Quantization);
   if (!is_quantized && (made_by != nullptr || weight->has_one_use())) return nullptr;
   auto order = permutation(OpCall(*transpose));
   return order && order->front() == 1 ? b.own(weight) : nullptr;
@@ -376,8 +376,8 @@ Replacement bilinear(Builder& b, const OpCall& call) {
 std::span<const OpLine> linear_algebra_ops() {
   static constexpr OpLine lines[] = {
       {"aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-       in_autocast(autocast_lower,
-                   counting(macs_of_product<0>, on_complex(complex_linear, {.flags = core,
+       in_autocast(AutocastLower,
+                   counting(macs_of_product<0>, on_complex(complex_linear, {.flags = Core,
                                                                             .out = "linear.out",
                                                                             .infer = infer_linear,
                                                                             .decompose = linear,
@@ -385,47 +385,47 @@ std::span<const OpLine> linear_algebra_ops() {
       {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        composite(infer_bilinear, bilinear)},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
-       in_autocast(autocast_lower, counting(macs_of_product<0>, on_complex(complex_matrix_product,
-                                                                           {.flags = core,
-                                                                            .out = "mm.out",
-                                                                            .infer = infer_mm,
-                                                                            .decompose = mm,
-                                                                            .fit = product_of_numbers})))},
+       in_autocast(AutocastLower, counting(macs_of_product<0>,
+                                           on_complex(complex_matrix_product, {.flags = Core,
+                                                                               .out = "mm.out",
+                                                                               .infer = infer_mm,
+                                                                               .decompose = mm,
+                                                                               .fit = product_of_numbers})))},
       {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
-       in_autocast(autocast_lower,
+       in_autocast(AutocastLower,
                    counting(macs_of_product<0>,
                             on_complex(complex_matrix_product,
                                        fitted(product_of_numbers, kernel("bmm.out", infer_bmm)))))},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       in_autocast(autocast_lower,
-                   counting(macs_of_product<1>, on_complex(complex_addmm, {.flags = core | inplace_twin,
+       in_autocast(AutocastLower,
+                   counting(macs_of_product<1>, on_complex(complex_addmm, {.flags = Core | InPlaceVariant,
                                                                            .out = "addmm.out",
                                                                            .infer = infer_addmm,
                                                                            .decompose = addmm,
                                                                            .fit = sum_of_product})))},
       {"aten.matmul.default(Tensor self, Tensor other) -> Tensor",
-       in_autocast(autocast_lower, counting(macs_of_product<0>, composite(infer_matmul, matmul)))},
+       in_autocast(AutocastLower, counting(macs_of_product<0>, composite(infer_matmul, matmul)))},
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       in_autocast(autocast_lower, composite(infer_baddbmm, baddbmm, inplace_twin))},
+       in_autocast(AutocastLower, composite(infer_baddbmm, baddbmm, InPlaceVariant))},
       {"aten.linalg_matmul.default(Tensor self, Tensor other) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_matmul, by_matmul))},
+       in_autocast(AutocastLower, composite(infer_matmul, by_matmul))},
       {"aten.linalg_multi_dot.default(Tensor[] tensors) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_chain, chain_product))},
+       in_autocast(AutocastLower, composite(infer_chain, chain_product))},
       {"aten.chain_matmul.default(Tensor[] matrices) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_chain, chain_product))},
+       in_autocast(AutocastLower, composite(infer_chain, chain_product))},
       {"aten.linalg_matrix_power.default(Tensor self, int n) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_same_type, matrix_power))},
+       in_autocast(AutocastLower, composite(infer_same_type, matrix_power))},
       {"aten.matrix_power.default(Tensor self, int n) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_same_type, matrix_power))},
+       in_autocast(AutocastLower, composite(infer_same_type, matrix_power))},
       {"aten.ger.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
       {"aten.vdot.default(Tensor self, Tensor other) -> Tensor", composite(infer_dot, vdot)},
       {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
       {"aten.dot.default(Tensor self, Tensor tensor) -> Tensor", composite(infer_dot, by_matmul)},
       {"aten.mv.default(Tensor self, Tensor vec) -> Tensor", composite(infer_mv, by_matmul)},
       {"aten.einsum.default(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-       in_autocast(autocast_lower, composite(infer_einsum, einsum))},
+       in_autocast(AutocastLower, composite(infer_einsum, einsum))},
   };
   return lines;
 }

@@ -17,7 +17,7 @@ constexpr OpRules writing(const char* functional) {
   return {.functional = functional};
 }
 constexpr OpRules written(const char* out) {
-  return opaque(core | copies_first, out);
+  return opaque(Core | MayAliasOperand, out);
 }
 
 }  // namespace
@@ -43,10 +43,10 @@ std::span<const OpLine> llm_ops() {
        "q_zero_points=None, Tensor? q_scales=None, Tensor? k_zero_points=None, Tensor? k_scales=None, "
        "Tensor? "
        "v_zero_points=None, Tensor? v_scales=None, bool is_seq_at_dim_2=False) -> Tensor",
-       opaque(core, "llama::custom_quantized_sdpa.out")},
+       opaque(Core, "llama::custom_quantized_sdpa.out")},
       {"llama.channelwise_gated_delta_rule.default(Tensor query, Tensor key, Tensor value, Tensor decay, "
        "Tensor beta, Tensor initial_state) -> (Tensor, Tensor)",
-       opaque(core, "llama::channelwise_gated_delta_rule.out")},
+       opaque(Core, "llama::channelwise_gated_delta_rule.out")},
       {"llama.fast_hadamard_transform.default(Tensor mat) -> Tensor",
        kernel("llama::fast_hadamard_transform.out", infer_same_type)},
   };

@@ -40,7 +40,7 @@ Replacement loss(Builder& b, const OpCall& call) {
   return one(reduce_loss(b, call, expression(b, call, x, y), dtype));
 }
 template <Expression expression>
-constexpr OpRules loss_rules(const char* promotes, OpFlag flags = no_flags) {
+constexpr OpRules loss_rules(const char* promotes, OpFlag flags = None) {
   return {.flags = flags, .promotes = promotes, .infer = infer_loss, .decompose = loss<expression>};
 }
 
@@ -262,52 +262,52 @@ Replacement triplet(Builder& b, const OpCall& call) {
 std::span<const OpLine> loss_ops() {
   static constexpr OpLine lines[] = {
       {"aten.l1_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<l1>("self target"))},
+       in_autocast(AutocastF32, loss_rules<l1>("self target"))},
       {"aten.mse_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<mse>("self target"))},
+       in_autocast(AutocastF32, loss_rules<mse>("self target"))},
       {"aten.smooth_l1_loss.default(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<smooth_l1>("self target"))},
+       in_autocast(AutocastF32, loss_rules<smooth_l1>("self target"))},
       {"aten.huber_loss.default(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<huber>("self target"))},
+       in_autocast(AutocastF32, loss_rules<huber>("self target"))},
       {"aten.binary_cross_entropy.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) "
        "-> Tensor",
-       in_autocast(autocast_f32, loss_rules<cross_entropy>("self target"))},
+       in_autocast(AutocastF32, loss_rules<cross_entropy>("self target"))},
       {"aten.binary_cross_entropy_with_logits.default(Tensor self, Tensor target, Tensor? weight=None, "
        "Tensor? pos_weight=None, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<cross_entropy_of_logits>("self target"))},
+       in_autocast(AutocastF32, loss_rules<cross_entropy_of_logits>("self target"))},
       {"aten.kl_div.default(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<kl_div>("self target"))},
+       in_autocast(AutocastF32, loss_rules<kl_div>("self target"))},
       {"aten.poisson_nll_loss.default(Tensor input, Tensor target, bool log_input, bool full, float eps, int "
        "reduction) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<poisson>("input target", promotes_to_float))},
+       in_autocast(AutocastF32, loss_rules<poisson>("input target", PromotesToFloat))},
       {"aten.soft_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<soft_margin>("self target"))},
+       in_autocast(AutocastF32, loss_rules<soft_margin>("self target"))},
       {"aten.hinge_embedding_loss.default(Tensor self, Tensor target, float margin=1., int reduction=1) -> "
        "Tensor",
-       in_autocast(autocast_f32, loss_rules<hinge>("self target"))},
+       in_autocast(AutocastF32, loss_rules<hinge>("self target"))},
       {"aten.margin_ranking_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
        "reduction=1) -> Tensor",
-       in_autocast(autocast_f32, loss_rules<margin_ranking>("input1 input2 target", promotes_to_float))},
+       in_autocast(AutocastF32, loss_rules<margin_ranking>("input1 input2 target", PromotesToFloat))},
       {"aten.cosine_embedding_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
        "reduction=1) -> Tensor",
-       in_autocast(autocast_f32, {.flags = promotes_to_float,
-                                  .promotes = "input1 input2",
-                                  .infer = infer_cosine_embedding,
-                                  .decompose = loss<cosine_embedding>})},
+       in_autocast(AutocastF32, {.flags = PromotesToFloat,
+                                 .promotes = "input1 input2",
+                                 .infer = infer_cosine_embedding,
+                                 .decompose = loss<cosine_embedding>})},
       {"aten.cosine_similarity.default(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
        {.promotes = "x1 x2", .infer = infer_cosine_similarity, .decompose = cosine_similarity}},
       {"aten.pairwise_distance.default(Tensor x1, Tensor x2, float p=2., float "
        "eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
-       {.flags = promotes_to_float,
+       {.flags = PromotesToFloat,
         .promotes = "x1 x2",
         .infer = infer_pairwise_distance,
         .decompose = pairwise_distance}},
       {"aten.triplet_margin_loss.default(Tensor anchor, Tensor positive, Tensor negative, float margin=1., "
        "float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
-       in_autocast(autocast_f32, {.flags = promotes_to_float,
-                                  .promotes = "anchor positive negative",
-                                  .infer = infer_triplet,
-                                  .decompose = triplet})},
+       in_autocast(AutocastF32, {.flags = PromotesToFloat,
+                                 .promotes = "anchor positive negative",
+                                 .infer = infer_triplet,
+                                 .decompose = triplet})},
   };
   return lines;
 }

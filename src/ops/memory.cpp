@@ -12,7 +12,7 @@ namespace {
 
 Types infer_converted(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  const bool is_ordered = call.def().arg_index(Symbol("dim_order")) >= 0 && call["dim_order"].is_list();
+  const bool is_ordered = call.def().arg_index(Name("dim_order")) >= 0 && call["dim_order"].is_list();
   if (is_ordered && call["dim_order"].as_list().size() != self.rank())
     return argument_error("an order of other dimensions than the tensor has");
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
@@ -56,14 +56,14 @@ Replacement keep_order(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules copying(const char* out, InferFunction infer) {
-  return {.flags = core,
+  return {.flags = Core,
           .view_kind = ViewKind::Copy,
           .out = out,
           .infer = infer,
           .decompose = keep_order,
           .identity = always};
 }
-constexpr OpRules converting(OpFlag flags = may_view) {
+constexpr OpRules converting(OpFlag flags = MayView) {
   return {.flags = flags, .infer = infer_converted, .decompose = convert, .write_back = write_whole};
 }
 
@@ -72,7 +72,7 @@ constexpr OpRules converting(OpFlag flags = may_view) {
 std::span<const OpLine> memory_ops() {
   static constexpr OpLine lines[] = {
       {"aten.clone.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-       on_complex(each_part, {.flags = core,
+       on_complex(each_part, {.flags = Core,
                               .view_kind = ViewKind::Copy,
                               .out = "clone.out",
                               .infer = infer_same_type,
@@ -80,13 +80,13 @@ std::span<const OpLine> memory_ops() {
       {"aten._to_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> "
        "Tensor",
-       on_complex(complex_conversion, {.flags = core,
+       on_complex(complex_conversion, {.flags = Core,
                                        .view_kind = ViewKind::Copy,
                                        .out = "_to_copy.out",
                                        .infer = infer_converted,
                                        .identity = always})},
       {"aten.contiguous.default(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-       {.flags = may_view, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
+       {.flags = MayView, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
       {"aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
        "MemoryFormat? memory_format=None) -> Tensor(a)",
        converting()},
@@ -99,11 +99,11 @@ std::span<const OpLine> memory_ops() {
        converting()},
       {"aten.to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
        "memory_format=None) -> Tensor(a)",
-       {.flags = may_view, .infer = infer_like_other, .decompose = type_as, .write_back = write_whole}},
+       {.flags = MayView, .infer = infer_like_other, .decompose = type_as, .write_back = write_whole}},
       {"aten.type_as.default(Tensor self, Tensor other) -> Tensor",
-       composite(infer_like_other, type_as, may_view)},
+       composite(infer_like_other, type_as, MayView)},
       {"aten.copy.default(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-       composite(infer_same_type, copy, inplace_twin)},
+       composite(infer_same_type, copy, InPlaceVariant)},
       {"dim_order_ops._to_dim_order_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, int[]? "
        "dim_order=None) -> Tensor",

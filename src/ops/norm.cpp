@@ -30,7 +30,7 @@ Status check_channels(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return argument_error("a norm of a tensor without channels");
   for (std::string_view name : {"weight", "bias", "running_mean", "running_var"}) {
-    if (call.def().arg_index(Symbol(name)) < 0 || call[name].is_none()) continue;
+    if (call.def().arg_index(Name(name)) < 0 || call[name].is_none()) continue;
     const TensorType& given = call.tensor(name);
     if (given.rank() != 1) return argument_error(fmt::format("'{}' has rank {}, not 1", name, given.rank()));
     const SymInt &size = given.sizes[0], &channels = input.sizes[1];
@@ -38,7 +38,7 @@ Status check_channels(const OpCall& call) {
     return argument_error(
         fmt::format("'{}' has {} elements for {} channels", name, size.str(), channels.str()));
   }
-  const bool has_statistics = call.def().arg_index(Symbol("running_mean")) >= 0;
+  const bool has_statistics = call.def().arg_index(Name("running_mean")) >= 0;
   if (has_statistics && call["running_mean"].is_none() != call["running_var"].is_none())
     return argument_error("one of 'running_mean' and 'running_var' without the other");
   return {};
@@ -348,7 +348,7 @@ std::span<const OpLine> norm_ops() {
        composite(infer_batch_norm_with_update_functional, batch_norm_with_update_functional)},
       {"aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       {.flags = core,
+       {.flags = Core,
         .out = "_native_batch_norm_legit_no_training.out",
         .infer = infer_batch_norm_inference,
         .decompose = norm_in_one_type}},
@@ -357,7 +357,7 @@ std::span<const OpLine> norm_ops() {
        kernel("_native_batch_norm_legit.no_stats_out", infer_batch_norm_training)},
       {"aten.native_layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
        "bias, float eps) -> (Tensor, Tensor, Tensor)",
-       {.flags = core,
+       {.flags = Core,
         .out = "native_layer_norm.out",
         .infer = infer_native_layer_norm,
         .decompose = norm_in_one_type,
@@ -370,7 +370,7 @@ std::span<const OpLine> norm_ops() {
        composite(infer_like_input, rms_norm)},
       {"aten.native_group_norm.default(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
        "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-       {.flags = core,
+       {.flags = Core,
         .out = "native_group_norm.out",
         .infer = infer_native_group_norm,
         .decompose = norm_in_one_type,

@@ -308,13 +308,13 @@ Replacement lcm(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules test(DecomposeFunction decompose) {
-  return composite(infer_bool, decompose, pointwise);
+  return composite(infer_bool, decompose, Pointwise);
 }
 constexpr OpRules isin_rules(DecomposeFunction decompose, const char* promotes) {
   return {.promotes = promotes, .infer = infer_isin, .decompose = decompose};
 }
-constexpr OpRules float_power_rules(OpFlag flags = no_flags) {
-  return composite(infer_float_power, float_power, pointwise | flags);
+constexpr OpRules float_power_rules(OpFlag flags = None) {
+  return composite(infer_float_power, float_power, Pointwise | flags);
 }
 
 constexpr OpRules angle_rules() {
@@ -334,7 +334,7 @@ std::span<const OpLine> numeric_ops() {
       {"aten.isclose.default(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, "
        "bool "
        "equal_nan=False) -> Tensor",
-       {.flags = pointwise, .promotes = "self other", .infer = infer_bool, .decompose = isclose}},
+       {.flags = Pointwise, .promotes = "self other", .infer = infer_bool, .decompose = isclose}},
       {"aten.isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool "
        "invert=False) -> Tensor",
        isin_rules(isin_tensors, "elements test_elements")},
@@ -345,26 +345,26 @@ std::span<const OpLine> numeric_ops() {
        "invert=False) -> Tensor",
        isin_rules(number_isin, "element test_elements")},
       {"aten.sgn.default(Tensor self) -> Tensor",
-       on_complex(complex_function<sgn>, composite_pointwise(sgn, inplace_twin))},
+       on_complex(complex_function<sgn>, composite_pointwise(sgn, InPlaceVariant))},
       {"aten.signbit.default(Tensor self) -> Tensor", test(signbit)},
       {"aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("copysign.out", formula(copysign, inplace_twin | promotes_to_float))},
+       written_by("copysign.out", formula(copysign, InPlaceVariant | PromotesToFloat))},
       {"aten.copysign.Scalar(Tensor self, Scalar other) -> Tensor",
-       formula(copysign, inplace_twin | promotes_to_float)},
+       formula(copysign, InPlaceVariant | PromotesToFloat)},
       {"aten.angle.default(Tensor self) -> Tensor", angle_rules()},
       {"aten.heaviside.default(Tensor self, Tensor values) -> Tensor",
-       formula(heaviside, inplace_twin, "self values")},
+       formula(heaviside, InPlaceVariant, "self values")},
       {"aten.nan_to_num.default(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
        "Tensor",
-       composite_pointwise(nan_to_num, inplace_twin)},
-      {"aten.frac.default(Tensor self) -> Tensor", composite_pointwise(frac, inplace_twin)},
+       composite_pointwise(nan_to_num, InPlaceVariant)},
+      {"aten.frac.default(Tensor self) -> Tensor", composite_pointwise(frac, InPlaceVariant)},
       {"aten.round.decimals(Tensor self, *, int decimals) -> Tensor",
-       composite_pointwise(round_decimals, inplace_twin)},
+       composite_pointwise(round_decimals, InPlaceVariant)},
       {"aten.special_round.default(Tensor self, *, int decimals=0) -> Tensor",
        composite_pointwise(round_decimals)},
       {"aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", composite(infer_frexp, frexp)},
       {"aten.ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("ldexp.out", composite(infer_ldexp, ldexp, pointwise))},
+       written_by("ldexp.out", composite(infer_ldexp, ldexp, Pointwise))},
       {"aten.ldexp_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.ldexp.Tensor"}},
       {"aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_rules()},
@@ -376,17 +376,17 @@ std::span<const OpLine> numeric_ops() {
        {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Scalar"}},
       {"aten.fmax.default(Tensor self, Tensor other) -> Tensor", formula(fmax)},
       {"aten.fmin.default(Tensor self, Tensor other) -> Tensor", formula(fmin)},
-      {"aten.hypot.default(Tensor self, Tensor other) -> Tensor", formula(hypot, inplace_twin)},
-      {"aten.deg2rad.default(Tensor self) -> Tensor", float_formula(deg2rad, inplace_twin)},
-      {"aten.rad2deg.default(Tensor self) -> Tensor", float_formula(rad2deg, inplace_twin)},
+      {"aten.hypot.default(Tensor self, Tensor other) -> Tensor", formula(hypot, InPlaceVariant)},
+      {"aten.deg2rad.default(Tensor self) -> Tensor", float_formula(deg2rad, InPlaceVariant)},
+      {"aten.rad2deg.default(Tensor self) -> Tensor", float_formula(rad2deg, InPlaceVariant)},
       {"aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-       formula(lerp, inplace_twin, "self end")},
+       formula(lerp, InPlaceVariant, "self end")},
       {"aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-       formula(lerp, inplace_twin, "self end weight")},
+       formula(lerp, InPlaceVariant, "self end weight")},
       {"aten.logaddexp.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp)},
       {"aten.logaddexp2.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp2)},
-      {"aten.gcd.default(Tensor self, Tensor other) -> Tensor", formula(gcd, inplace_twin)},
-      {"aten.lcm.default(Tensor self, Tensor other) -> Tensor", formula(lcm, inplace_twin)},
+      {"aten.gcd.default(Tensor self, Tensor other) -> Tensor", formula(gcd, InPlaceVariant)},
+      {"aten.lcm.default(Tensor self, Tensor other) -> Tensor", formula(lcm, InPlaceVariant)},
   };
   return lines;
 }

@@ -77,7 +77,7 @@ bool internal::fits(const Argument& argument, const ArgDef& def) {
 
 namespace {
 
-bool is_named(std::span<const NamedArgument> kwargs, Symbol name) {
+bool is_named(std::span<const NamedArgument> kwargs, Name name) {
   return std::ranges::find(kwargs, name, &NamedArgument::name) != kwargs.end();
 }
 
@@ -89,7 +89,7 @@ Status bad_call(const Node& node, std::string message) {
 
 OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
                const Node* node)
-    : def_(&def), args_(std::max(def.args.size(), def.is(OpFlag::variadic) ? args.size() : 0)), node_(node) {
+    : def_(&def), args_(std::max(def.args.size(), def.is(OpFlag::Variadic) ? args.size() : 0)), node_(node) {
   CHECK(args.size() <= args_.size()) << def.schema;
   for (std::size_t i = args.size(); i < def.args.size(); ++i) {
     if (def.args[i].default_value) args_[i] = *def.args[i].default_value;
@@ -97,7 +97,7 @@ OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const
   std::ranges::copy(args, args_.begin());
   for (const NamedArgument& named : kwargs) {
     int index = def.arg_index(named.name);
-    if (index < 0 && def.is(OpFlag::variadic)) continue;
+    if (index < 0 && def.is(OpFlag::Variadic)) continue;
     CHECK(index >= 0) << def.schema << ": " << named.name.str();
     args_[static_cast<std::size_t>(index)] = named.value;
   }
@@ -169,7 +169,7 @@ namespace {
 // arguments are checked.
 std::string misfit_of(const OpDef& def, std::span<const Argument> args,
                       std::span<const NamedArgument> kwargs) {
-  if (def.is(OpFlag::variadic)) return {};
+  if (def.is(OpFlag::Variadic)) return {};
   if (args.size() > def.args.size())
     return fmt::format("{} arguments, at most {} are allowed", args.size(), def.args.size());
   auto misfit = [&](const ArgDef& arg, const Argument& given) {
@@ -215,7 +215,7 @@ Status check_call(const OpDef& def, std::span<const Argument> args, std::span<co
 }
 
 Status check_results(const Node& node, const OpDef& def) {
-  bool is_open = def.is(OpFlag::variadic) || std::ranges::any_of(def.returns, [](const ReturnDef& result) {
+  bool is_open = def.is(OpFlag::Variadic) || std::ranges::any_of(def.returns, [](const ReturnDef& result) {
                    return result.is_list || result.type == ArgType::Any;
                  });
   if (is_open) return {};

@@ -32,13 +32,13 @@ Result<std::vector<Value*>> call_functional(Builder& b, const OpCall& call) {
 
 // --- the table: lines are parsed on first use
 
-enum class Twin : std::uint8_t { None, InPlace, Copy, Out };
+enum class Variant : std::uint8_t { None, InPlace, Copy, Out };
 
 struct Entry {
-  Entry(const OpLine& of_line, Twin of_twin) : line(&of_line), twin(of_twin) {}
+  Entry(const OpLine& of_line, Variant of_variant) : line(&of_line), variant(of_variant) {}
 
   const OpLine* line;
-  Twin twin;
+  Variant variant;
   std::once_flag parsed;
   std::atomic<const OpDef*> def = nullptr;  // never destroyed
 };
@@ -46,11 +46,11 @@ struct Entry {
 void mark_promoted(OpDef& def, std::string_view names) {
   while (!names.empty()) {
     std::size_t end = std::min(names.find(' '), names.size());
-    int index = def.arg_index(Symbol(names.substr(0, end)));
+    int index = def.arg_index(Name(names.substr(0, end)));
     CHECK(index >= 0) << def.schema << ": " << names;
     ArgDef& arg = def.args[static_cast<std::size_t>(index)];
     arg.is_promoted = true;
-    arg.takes_numbers = def.is(OpFlag::pointwise) && !arg.is_written;
+    arg.takes_numbers = def.is(OpFlag::Pointwise) && !arg.is_written;
     names.remove_prefix(std::min(end + 1, names.size()));
   }
 }
@@ -64,8 +64,8 @@ void fill_rules(OpDef& def, const OpRules& rules) {
   def.identity = rules.identity;
   def.write_back = rules.write_back;
   def.macs = rules.macs;
-  if (rules.chosen_from != nullptr) def.chosen_from = Symbol(rules.chosen_from);
-  if (rules.functional != nullptr) def.functional = Symbol(rules.functional);
+  if (rules.data_dependent_size != nullptr) def.data_dependent_size = Name(rules.data_dependent_size);
+  if (rules.functional != nullptr) def.functional = Name(rules.functional);
   if (rules.promotes != nullptr) mark_promoted(def, rules.promotes);
   if (rules.out == nullptr) return;
   std::string_view out = rules.out;
@@ -76,29 +76,29 @@ const OpDef* parse(const Entry& entry) {
   const OpLine& line = *entry.line;
   auto parsed = std::make_unique<OpDef>();
   OpDef& def = *parsed;
-  switch (entry.twin) {
-    case Twin::None:
+  switch (entry.variant) {
+    case Variant::None:
       internal::parse_schema(line.schema, def);
       fill_rules(def, line.rules);
       return parsed.release();
-    case Twin::InPlace:
+    case Variant::InPlace:
       internal::parse_schema(internal::inplace_schema(line.schema), def);
-      def.flags = line.rules.flags & (OpFlag::pointwise | OpFlag::random | OpFlag::view | OpFlag::may_view);
+      def.flags = line.rules.flags & (OpFlag::Pointwise | OpFlag::Random | OpFlag::View | OpFlag::MayView);
       def.infer = infer_same_type;
       if (line.rules.promotes != nullptr) mark_promoted(def, line.rules.promotes);
       break;
-    case Twin::Copy:
+    case Variant::Copy:
       internal::parse_schema(internal::copy_schema(line.schema), def);
       def.view_kind = line.rules.view_kind;
       def.infer = line.rules.infer;
       def.decompose = call_functional;
       break;
-    case Twin::Out:
+    case Variant::Out:
       internal::parse_schema(internal::out_schema(line, *internal::out_variant(line)), def);
-      def.flags = line.rules.flags & OpFlag::random;
+      def.flags = line.rules.flags & OpFlag::Random;
       break;
   }
-  def.functional = Symbol(internal::schema_name(line.schema));
+  def.functional = Name(internal::schema_name(line.schema));
   return parsed.release();
 }
 
@@ -116,28 +116,28 @@ class TorchOps final : public OpTable {
 #undef DEPUTE_ADD_OPS
   }
 
-  const OpDef* find(Symbol op) const override {
+  const OpDef* find(Name op) const override {
     Entry* entry = entry_of(op);
     if (entry == nullptr) entry = out_variant(op);
     return entry == nullptr ? nullptr : &parsed(*entry);
   }
 
   // Only ops with a line of their own have rules; variants have none.
-  KernelRules kernel_rules(Symbol op) const {
+  KernelRules kernel_rules(Name op) const {
     const Entry* entry = entry_of(op);
-    if (entry == nullptr || entry->twin != Twin::None) return {};
+    if (entry == nullptr || entry->variant != Variant::None) return {};
     const OpRules& rules = entry->line->rules;
     return {rules.accepts == nullptr ? std::string_view() : rules.accepts, rules.fit};
   }
-  std::string_view choosing_argument(Symbol op) const {
+  std::string_view choosing_argument(Name op) const {
     const Entry* entry = entry_of(op);
     const bool is_none =
-        entry == nullptr || entry->twin != Twin::None || entry->line->rules.chosen_by == nullptr;
+        entry == nullptr || entry->variant != Variant::None || entry->line->rules.chosen_by == nullptr;
     return is_none ? std::string_view() : entry->line->rules.chosen_by;
   }
-  DecomposeFunction complex_form(Symbol op) const {
+  DecomposeFunction complex_form(Name op) const {
     const Entry* entry = entry_of(op);
-    return entry == nullptr || entry->twin != Twin::None ? nullptr : entry->line->rules.on_complex;
+    return entry == nullptr || entry->variant != Variant::None ? nullptr : entry->line->rules.on_complex;
   }
 
   std::span<const OpDef* const> all(OpOrigin origin) {
@@ -153,37 +153,37 @@ class TorchOps final : public OpTable {
  private:
   void add(const OpLine& line) {
     const std::string_view name = internal::schema_name(line.schema);
-    add(line, Twin::None, name);
-    if ((line.rules.flags & OpFlag::inplace_twin) != OpFlag::no_flags) {
-      add(line, Twin::InPlace, twin_names_.emplace_back(internal::inplace_name(name)));
+    add(line, Variant::None, name);
+    if ((line.rules.flags & OpFlag::InPlaceVariant) != OpFlag::None) {
+      add(line, Variant::InPlace, variant_names_.emplace_back(internal::inplace_name(name)));
     }
-    if ((line.rules.flags & OpFlag::copy_twin) != OpFlag::no_flags) {
-      add(line, Twin::Copy, twin_names_.emplace_back(internal::copy_name(name)));
+    if ((line.rules.flags & OpFlag::CopyVariant) != OpFlag::None) {
+      add(line, Variant::Copy, variant_names_.emplace_back(internal::copy_name(name)));
     }
   }
 
-  void add(const OpLine& line, Twin twin, std::string_view name) {
-    const auto [at, is_new] = by_name_.try_emplace(name, line, twin);
+  void add(const OpLine& line, Variant variant, std::string_view name) {
+    const auto [at, is_new] = by_name_.try_emplace(name, line, variant);
     CHECK(is_new) << name << " has two lines";
     entries_.push_back(&at->second);
   }
 
-  Entry* entry_of(Symbol op) const {
+  Entry* entry_of(Name op) const {
     const auto found = by_name_.find(op.str());
     return found == by_name_.end() ? nullptr : &found->second;
   }
 
   // Out variants are named when the first op without a line is looked up: few programs have any.
-  Entry* out_variant(Symbol op) const {
+  Entry* out_variant(Name op) const {
     if (!op.str().starts_with("aten.")) return nullptr;
     std::call_once(out_named_, [&] {
       // Names given by a line or its kernel take precedence over derived names.
       for (const bool is_told : {true, false}) {
         for (const Entry* entry : entries_) {
-          if (entry->twin != Twin::None) continue;
+          if (entry->variant != Variant::None) continue;
           auto variant = internal::out_variant(*entry->line);
           if (!variant || variant->is_told != is_told) continue;
-          out_variants_.try_emplace(std::move(variant->name), *entry->line, Twin::Out);
+          out_variants_.try_emplace(std::move(variant->name), *entry->line, Variant::Out);
         }
       }
     });
@@ -199,9 +199,9 @@ class TorchOps final : public OpTable {
   }
 
   std::pmr::monotonic_buffer_resource memory_{expected_bytes};  // about a thousand entries, freed together
-  // Keyed by text, not by Symbol: a process uses few of these names, and interning all would cost time.
+  // Keyed by text, not by Name: a process uses few of these names, and interning all would cost time.
   mutable std::pmr::unordered_map<std::string_view, Entry> by_name_{&memory_};
-  std::deque<std::string> twin_names_;
+  std::deque<std::string> variant_names_;
   std::vector<Entry*> entries_;  // in the order of their lines
   mutable std::once_flag out_named_;
   mutable std::unordered_map<std::string, Entry> out_variants_;  // by name
@@ -222,15 +222,15 @@ bool OpDef::mutates() const {
 }
 
 bool OpDef::is_pure() const {
-  return origin != OpOrigin::Compiler && !mutates() && !is(OpFlag::drop) && !is(OpFlag::random) &&
-         !is(OpFlag::control_flow);
+  return origin != OpOrigin::Compiler && !mutates() && !is(OpFlag::Assertion) && !is(OpFlag::Random) &&
+         !is(OpFlag::ControlFlow);
 }
 
 bool OpDef::promotes() const {
   return std::ranges::any_of(args, [](const ArgDef& arg) { return arg.is_promoted; });
 }
 
-int OpDef::arg_index(Symbol arg_name) const {
+int OpDef::arg_index(Name arg_name) const {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i].name == arg_name) return static_cast<int>(i);
   }
@@ -238,7 +238,7 @@ int OpDef::arg_index(Symbol arg_name) const {
 }
 
 bool OpDef::is_kernel_argument(std::size_t arg) const {
-  static const Symbol pin_memory("pin_memory");
+  static const Name pin_memory("pin_memory");
   if (arg_index(pin_memory) < 0) return true;
   const ArgDef& def = args[arg];
   return def.type != ArgType::ScalarType && def.type != ArgType::Layout && def.type != ArgType::Device &&
@@ -256,7 +256,7 @@ std::string_view choosing_argument(const OpDef& def) {
 DecomposeFunction complex_form(const OpDef& def) {
   DecomposeFunction form = def.origin == OpOrigin::Torch ? table().complex_form(def.name) : nullptr;
   if (form != nullptr) return form;
-  return def.is(OpFlag::view) ? internal::each_part : def.decompose;
+  return def.is(OpFlag::View) ? internal::each_part : def.decompose;
 }
 
 const std::shared_ptr<const OpTable>& torch_ops() {

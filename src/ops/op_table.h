@@ -1,6 +1,6 @@
 // The notation of the families' tables: a schema line and the rules of one op.
 //
-//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_twin)},
+//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_variant)},
 //
 // The functions unary, binary, ... return the rules of whole classes, so most lines need nothing else. Names
 // of out variants without a namespace belong to aten.
@@ -17,7 +17,7 @@ namespace depute::internal {
 using enum OpFlag;
 
 struct OpRules {
-  OpFlag flags = no_flags;
+  OpFlag flags = None;
   OpOrigin origin = OpOrigin::Torch;
   ViewKind view_kind = ViewKind::None;
   const char* out = nullptr;  // ExecuTorch's kernel: "add.out"
@@ -29,11 +29,11 @@ struct OpRules {
   DecomposeFunction decompose = nullptr;
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
-  const char* chosen_from = nullptr;  // name of an argument: OpDef::chosen_from
-  const char* chosen_by = nullptr;    // the argument whose nonzero elements select
-  const char* functional = nullptr;   // functional op of an in-place op with a line of its own
-  const char* accepts = nullptr;      // what the kernel accepts: "self f32 f64; index i64" (kernel_rules.h)
-  DecomposeFunction fit = nullptr;    // rewrites calls that the kernel computes wrongly
+  const char* data_dependent_size = nullptr;  // name of an argument: OpDef::data_dependent_size
+  const char* chosen_by = nullptr;            // the argument whose nonzero elements select
+  const char* functional = nullptr;           // functional op of an in-place op with a line of its own
+  const char* accepts = nullptr;    // what the kernel accepts: "self f32 f64; index i64" (kernel_rules.h)
+  DecomposeFunction fit = nullptr;  // rewrites calls that the kernel computes wrongly
   DecomposeFunction on_complex = nullptr;  // rewrites a call in real and imaginary parts (complex_forms.h)
   MacsFunction macs = nullptr;             // for product-like ops (macs.h)
 };
@@ -56,27 +56,27 @@ DEPUTE_OP_FAMILIES(DEPUTE_DECLARE_OPS)
 // --- rules for classes of ops
 
 // One tensor; the result has its type.
-constexpr OpRules unary(const char* out, OpFlag flags = no_flags) {
-  return {.flags = core | pointwise | flags, .out = out, .infer = infer_like_first};
+constexpr OpRules unary(const char* out, OpFlag flags = None) {
+  return {.flags = Core | Pointwise | flags, .out = out, .infer = infer_like_first};
 }
 // One tensor; the result has its sizes, and integers become floats.
-constexpr OpRules unary_float(const char* out, OpFlag flags = no_flags) {
-  return {.flags = core | pointwise | promotes_to_float | flags,
+constexpr OpRules unary_float(const char* out, OpFlag flags = None) {
+  return {.flags = Core | Pointwise | PromotesToFloat | flags,
           .out = out,
           .promotes = "self",
           .infer = infer_promoted};
 }
-constexpr OpRules unary_bool(const char* out, OpFlag flags = no_flags) {
-  return {.flags = core | pointwise | flags, .out = out, .infer = infer_bool};
+constexpr OpRules unary_bool(const char* out, OpFlag flags = None) {
+  return {.flags = Core | Pointwise | flags, .out = out, .infer = infer_bool};
 }
 // Two operands, broadcast and promoted to one type, which is the result's.
-constexpr OpRules binary(const char* out, OpFlag flags = no_flags) {
-  return {.flags = core | pointwise | flags, .out = out, .promotes = "self other", .infer = infer_promoted};
+constexpr OpRules binary(const char* out, OpFlag flags = None) {
+  return {.flags = Core | Pointwise | flags, .out = out, .promotes = "self other", .infer = infer_promoted};
 }
 // Two operands, broadcast and promoted to one type; the result is bool.
 constexpr OpRules comparison(const char* out) {
   return {
-      .flags = core | pointwise | inplace_twin, .out = out, .promotes = "self other", .infer = infer_bool};
+      .flags = Core | Pointwise | InPlaceVariant, .out = out, .promotes = "self other", .infer = infer_bool};
 }
 // Adds the overload with out tensors: OpRules::out_variant.
 constexpr OpRules written_by(const char* out_variant, OpRules rules) {
@@ -84,15 +84,15 @@ constexpr OpRules written_by(const char* out_variant, OpRules rules) {
   return rules;
 }
 // An op that torch composes of others.
-constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = no_flags) {
+constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = None) {
   return {.flags = flags, .infer = infer, .decompose = decompose};
 }
-constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags = no_flags) {
-  return {.flags = pointwise | flags, .infer = infer_like_first, .decompose = decompose};
+constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags = None) {
+  return {.flags = Pointwise | flags, .infer = infer_like_first, .decompose = decompose};
 }
 // An op that is not decomposed, with a rule of its own for result types.
-constexpr OpRules kernel(const char* out, InferFunction infer, OpFlag flags = no_flags) {
-  return {.flags = core | flags, .out = out, .infer = infer};
+constexpr OpRules kernel(const char* out, InferFunction infer, OpFlag flags = None) {
+  return {.flags = Core | flags, .out = out, .infer = infer};
 }
 // Adds what the kernel accepts (kernel_rules.h).
 constexpr OpRules accepting(const char* accepts, OpRules rules) {
@@ -117,7 +117,7 @@ constexpr OpRules counting(MacsFunction macs, OpRules rules) {
 // Adds the argument from which the result selects elements. `by` is the argument whose nonzero elements
 // select them.
 constexpr OpRules choosing(const char* argument, OpRules rules, const char* by = nullptr) {
-  rules.chosen_from = argument;
+  rules.data_dependent_size = argument;
   rules.chosen_by = by;
   return rules;
 }
@@ -128,15 +128,15 @@ constexpr OpRules in_autocast(OpFlag type, OpRules rules) {
 }
 // Marks an op that works along one dimension only: along_dim.
 constexpr OpRules row_by_row(OpRules rules) {
-  rules.flags = rules.flags | along_dim;
+  rules.flags = rules.flags | AlongDim;
   return rules;
 }
 // A known op without rules; its nodes keep the types of their file.
-constexpr OpRules opaque(OpFlag flags = no_flags, const char* out = nullptr) {
+constexpr OpRules opaque(OpFlag flags = None, const char* out = nullptr) {
   return {.flags = flags, .out = out};
 }
 // An op of the compiler; the steps that create and read it define its meaning.
-constexpr OpRules own_op(OpFlag flags = no_flags) {
+constexpr OpRules own_op(OpFlag flags = None) {
   return {.flags = flags, .origin = OpOrigin::Compiler};
 }
 

@@ -277,7 +277,7 @@ Replacement nanquantile(Builder& b, const OpCall& call) {
 Types infer_places(const OpCall& call) {
   const Argument& self = call["self"];
   bool is_tensor = self.is_value() && self.as_value()->type().is_tensor();
-  const bool is_search = call.def().arg_index(Symbol("sorted_sequence")) >= 0;
+  const bool is_search = call.def().arg_index(Name("sorted_sequence")) >= 0;
   const TensorType& rows = call.tensor(is_search ? "sorted_sequence" : "boundaries");
   const bool are_rows = is_search ? rows.rank() >= 1 : rows.rank() == 1;
   if (!are_rows) return argument_error(fmt::format("boundaries of rank {}", rows.rank()));
@@ -363,16 +363,16 @@ std::span<const OpLine> order_ops() {
        written_by("mode.values", composite(infer_dim_reduction_pair, mode))},
       {"aten.quantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       in_autocast(autocast_f32, composite(infer_quantile, quantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, quantile))},
       {"aten.quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       in_autocast(autocast_f32, composite(infer_quantile, quantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, quantile))},
       {"aten.nanquantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       in_autocast(autocast_f32, composite(infer_quantile, nanquantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, nanquantile))},
       {"aten.nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       in_autocast(autocast_f32, composite(infer_quantile, nanquantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, nanquantile))},
       {"aten.searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool "
        "right=False, "
        "str? side=None, Tensor? sorter=None) -> Tensor",

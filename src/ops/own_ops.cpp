@@ -53,16 +53,16 @@ Status check_results(const Node& call, const Method& inner) {
 namespace internal {
 
 std::span<const OpLine> own_ops() {
-  static constexpr OpLine lines[] = {{delegate_call_schema, own_op(variadic)},
-                                     {masked_schema, own_op(variadic)},
-                                     {masked_effect_schema, own_op(variadic | random)}};
+  static constexpr OpLine lines[] = {{delegate_call_schema, own_op(Variadic)},
+                                     {masked_schema, own_op(Variadic)},
+                                     {masked_effect_schema, own_op(Variadic | Random)}};
   return lines;
 }
 
 }  // namespace internal
 
-Symbol delegate_call_symbol() {
-  static const Symbol symbol(internal::schema_name(delegate_call_schema));
+Name delegate_call_symbol() {
+  static const Name symbol(internal::schema_name(delegate_call_schema));
   return symbol;
 }
 
@@ -70,9 +70,9 @@ bool is_delegate_call(const Node& node) {
   return node.op() == delegate_call_symbol();
 }
 
-Symbol masked_symbol(bool has_effects) {
-  static const Symbol symbol(internal::schema_name(masked_schema));
-  static const Symbol with_effects(internal::schema_name(masked_effect_schema));
+Name masked_symbol(bool has_effects) {
+  static const Name symbol(internal::schema_name(masked_schema));
+  static const Name with_effects(internal::schema_name(masked_effect_schema));
   return has_effects ? with_effects : symbol;
 }
 

@@ -19,9 +19,9 @@ namespace depute {
 // Torch's name for a call of a delegate.
 inline constexpr std::string_view torch_delegate_call = "higher_order.executorch_call_delegate";
 
-Symbol delegate_call_symbol();
+Name delegate_call_symbol();
 bool is_delegate_call(const Node& node);
-Symbol masked_symbol(bool has_effects);
+Name masked_symbol(bool has_effects);
 bool is_masked(const Node& node);
 
 // Fails for a call that does not match the delegate. If the delegate's program is known, the operands must be

@@ -159,10 +159,10 @@ std::span<const OpLine> patch_ops() {
        "padding, int[2] stride) -> Tensor",
        composite(infer_col2im, col2im)},
       {"aten.max_unpool2d.default(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_unpool<2>, unpool<2>))},
+       in_autocast(AutocastF32, composite(infer_unpool<2>, unpool<2>))},
       {"aten.max_unpool3d.default(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] "
        "padding) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_unpool<3>, unpool<3>))},
+       in_autocast(AutocastF32, composite(infer_unpool<3>, unpool<3>))},
   };
   return lines;
 }

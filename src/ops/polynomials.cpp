@@ -127,7 +127,7 @@ constexpr Recurrence legendre_p = {
       return (x * (2 * k + 1) * latest - before) / (k + 1);
     }};
 
-constexpr int most_steps = 512;
+constexpr int max_steps = 512;
 
 // Calls visit(k, polynomial of degree k) for k = 0, 1, ... last.
 template <typename Visit>
@@ -166,8 +166,8 @@ Replacement of_constant_degree(Builder& b, const OpCall& call, const Recurrence&
   if (recurrence.is_hermite && n >= limit + 1) {
     return result(call, zero + std::numeric_limits<double>::quiet_NaN());
   }
-  if (n >= most_steps + 1) {
-    return argument_error(fmt::format("a polynomial of degree {}; the limit is {}", n, most_steps));
+  if (n >= max_steps + 1) {
+    return argument_error(fmt::format("a polynomial of degree {}; the limit is {}", n, max_steps));
   }
   Term y = zero;
   for_each_degree(recurrence, x, static_cast<int>(n), [&](int, const Term& latest) { y = latest; });
@@ -200,7 +200,7 @@ Replacement recurrent(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules polynomial_rules(DecomposeFunction decompose) {
-  return formula(decompose, promotes_to_float, "x n");
+  return formula(decompose, PromotesToFloat, "x n");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Types infer_quantized(const OpCall& call) {
 
 Types infer_dequantized(const OpCall& call) {
   TRY_STATUS(check_quanta(call));
-  const bool is_row = call.def().arg_index(Symbol("out_dtype")) < 0;
+  const bool is_row = call.def().arg_index(Name("out_dtype")) < 0;
   const Argument& dtype = call[is_row ? "output_dtype" : "out_dtype"];
   return tensor_result(dtype.is_none() ? ScalarType::F32 : dtype.as_scalar_type(),
                        call.tensor("input").sizes);
@@ -104,7 +104,7 @@ Types infer_rows(const OpCall& call) {
   if (weight.rank() != 2) return argument_error("a table that is not of rank 2");
   Dims sizes = call.tensor("indices").sizes;
   sizes.push_back(weight.sizes[1] * per_byte);
-  const bool is_told = call.def().arg_index(Symbol("dtype")) >= 0 && !call["dtype"].is_none();
+  const bool is_told = call.def().arg_index(Name("dtype")) >= 0 && !call["dtype"].is_none();
   return tensor_result(is_told ? call["dtype"].as_scalar_type() : call.tensor("weight_scales").dtype,
                        std::move(sizes));
 }
@@ -118,19 +118,19 @@ Replacement without_bf16(Builder& b, const OpCall& call) {
   if (call.node() == nullptr || call.node()->result()->tensor().dtype != ScalarType::BF16)
     return std::vector<Value*>{};
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  int place = call.def().arg_index(Symbol("out_dtype"));
-  if (place < 0) place = call.def().arg_index(Symbol("output_dtype"));
+  int place = call.def().arg_index(Name("out_dtype"));
+  if (place < 0) place = call.def().arg_index(Name("output_dtype"));
   args[static_cast<std::size_t>(place)] = ScalarType::F32;
   return one(to_dtype(b, b.call(call.def().name.str(), args), ScalarType::BF16));
 }
-constexpr double most_quanta = 0x1p62;
+constexpr double max_quanta = 0x1p62;
 // True for ops that may return infinities (1 / 0), and for ops with a large number among their arguments (a
 // pad).
 bool may_be_far(const Node& producer, double scale) {
   if (producer.def() == nullptr) return false;
-  return producer.def()->is(OpFlag::promotes_to_float) ||
+  return producer.def()->is(OpFlag::PromotesToFloat) ||
          std::ranges::any_of(producer.args(), [scale](const Argument& arg) {
-           return arg.is_number() && !(std::abs(arg.as_double()) < most_quanta * scale);
+           return arg.is_number() && !(std::abs(arg.as_double()) < max_quanta * scale);
          });
 }
 
@@ -149,14 +149,14 @@ Replacement within_reach(Builder& b, const OpCall& call) {
   return one(b.call(call.def().name.str(), args));
 }
 constexpr OpRules quantizing(const char* out, const char* accepts = "input f32 f16 f64") {
-  return accepting(accepts, {.flags = core | quantization, .out = out, .infer = infer_quantized});
+  return accepting(accepts, {.flags = Core | Quantization, .out = out, .infer = infer_quantized});
 }
 constexpr OpRules choosing(const char* out, InferFunction infer, DecomposeFunction fit) {
   return accepting("input f32 f16 bf16",
-                   {.flags = core | quantization, .out = out, .infer = infer, .fit = fit});
+                   {.flags = Core | Quantization, .out = out, .infer = infer, .fit = fit});
 }
 constexpr OpRules dequantizing(const char* out, const char* accepts = nullptr) {
-  return {.flags = core | quantization,
+  return {.flags = Core | Quantization,
           .out = out,
           .infer = infer_dequantized,
           .accepts = accepts,
@@ -225,10 +225,10 @@ std::span<const OpLine> quantized_ops() {
        looking_up<4>("quantized_decomposed::embedding_2bit.dtype_out")},
       {"quantized_decomposed.mixed_linear.default(Tensor input, Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, ScalarType? dtype=None) -> Tensor",
-       opaque(core, "quantized_decomposed::mixed_linear.out")},
+       opaque(Core, "quantized_decomposed::mixed_linear.out")},
       {"quantized_decomposed.mixed_mm.default(Tensor input, Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points) -> Tensor",
-       opaque(core, "quantized_decomposed::mixed_mm.out")},
+       opaque(Core, "quantized_decomposed::mixed_mm.out")},
   };
   return lines;
 }

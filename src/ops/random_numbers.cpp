@@ -58,7 +58,7 @@ Replacement whole_numbers(Builder& b, const OpCall& call, const SymInt& low, con
   return result(call, floor(uniform * number(count)) + number(low));
 }
 Replacement randint(Builder& b, const OpCall& call) {
-  const bool has_low = call.def().arg_index(Symbol("low")) >= 0;
+  const bool has_low = call.def().arg_index(Name("low")) >= 0;
   return whole_numbers(b, call, has_low ? as_sym_int(call["low"]) : SymInt(std::int64_t{0}),
                        as_sym_int(call["high"]));
 }
@@ -111,7 +111,7 @@ Replacement exponential(Builder& b, const OpCall& call) {
 Replacement coin_flips(Builder& b, const OpCall& call) {
   TRY(TensorType type, result_type(call));
   const Term number = fine_uniform(b, type.sizes);
-  const bool has_number = call.def().arg_index(Symbol("p")) >= 0;
+  const bool has_number = call.def().arg_index(Name("p")) >= 0;
   return result(
       call, has_number ? number < call["p"] : number < tensor_operand(b, call, "self").to(ScalarType::F64));
 }
@@ -146,10 +146,10 @@ Replacement multinomial(Builder& b, const OpCall& call) {
 
 // An op that a backend may take in its core form; the runtime has no kernel.
 constexpr OpRules made_of_uniform(InferFunction infer, DecomposeFunction form) {
-  return fitted(form, {.flags = core | random, .infer = infer});
+  return fitted(form, {.flags = Core | Random, .infer = infer});
 }
-constexpr OpRules random_composite(InferFunction infer, DecomposeFunction form, OpFlag flags = no_flags) {
-  return composite(infer, form, random | flags);
+constexpr OpRules random_composite(InferFunction infer, DecomposeFunction form, OpFlag flags = None) {
+  return composite(infer, form, Random | flags);
 }
 
 }  // namespace
@@ -161,9 +161,9 @@ std::span<const OpLine> random_number_ops() {
   "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None"
   static constexpr OpLine lines[] = {
       {"aten.rand.default(SymInt[] size, *, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
-       kernel("rand.out", infer_sized, random)},
+       kernel("rand.out", infer_sized, Random)},
       {"aten.randn.default(SymInt[] size, *, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
-       kernel("randn.out", infer_sized, random)},
+       kernel("randn.out", infer_sized, Random)},
       {"aten.rand.generator(SymInt[] size, *, Generator? generator, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
        random_composite(infer_sized, uniform_of_result)},
       {"aten.randn.generator(SymInt[] size, *, Generator? generator, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
@@ -190,21 +190,22 @@ std::span<const OpLine> random_number_ops() {
        "generator=None, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
        random_composite(infer_sized, normal)},
       {"aten.normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-       {.flags = random, .promotes = "mean std", .infer = infer_normal, .decompose = normal}},
+       {.flags = Random, .promotes = "mean std", .infer = infer_normal, .decompose = normal}},
       {"aten.normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
-       {.flags = random, .promotes = "mean", .infer = infer_normal, .decompose = normal}},
+       {.flags = Random, .promotes = "mean", .infer = infer_normal, .decompose = normal}},
       {"aten.normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-       {.flags = random, .promotes = "std", .infer = infer_normal, .decompose = normal}},
+       {.flags = Random, .promotes = "std", .infer = infer_normal, .decompose = normal}},
       {"aten.normal_functional.default(Tensor self, float mean=0., float std=1., *, Generator? "
        "generator=None) -> Tensor",
        random_composite(infer_same_type, normal)},
       {"aten.normal_.default(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> "
        "Tensor(a!)",
-       {.flags = random, .infer = infer_same_type, .functional = "aten.normal_functional.default"}},
-      {"aten.uniform.default(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
-       random_composite(infer_same_type, uniform_between, inplace_twin)},
+       {.flags = Random, .infer = infer_same_type, .functional = "aten.normal_functional.default"}},
+      {"aten.uniform.default(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> "
+       "Tensor",
+       random_composite(infer_same_type, uniform_between, InPlaceVariant)},
       {"aten.exponential.default(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
-       random_composite(infer_same_type, exponential, inplace_twin)},
+       random_composite(infer_same_type, exponential, InPlaceVariant)},
       {"aten.bernoulli.default(Tensor self, *, Generator? generator=None) -> Tensor",
        made_of_uniform(infer_same_type, coin_flips)},
       {"aten.bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
@@ -213,7 +214,7 @@ std::span<const OpLine> random_number_ops() {
        "generator=None) -> Tensor",
        random_composite(infer_multinomial, multinomial)},
       {"aten.native_dropout.default(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-       {.flags = core | random, .out = "native_dropout.out"}},
+       {.flags = Core | Random, .out = "native_dropout.out"}},
   };
 #undef DEPUTE_WHOLE_OPTIONS
 #undef DEPUTE_TENSOR_OPTIONS

@@ -99,7 +99,7 @@ Replacement one_hot(Builder& b, const OpCall& call) {
 
 Types infer_vander(const OpCall& call) {
   const TensorType& x = call.tensor("x");
-  bool is_linalg = call.def().arg_index(Symbol("increasing")) < 0;
+  bool is_linalg = call.def().arg_index(Name("increasing")) < 0;
   if (!is_linalg && x.rank() != 1) return argument_error("vander of what is not a vector");
   Dims sizes = x.rank() == 0 ? Dims{1} : x.sizes;
   sizes.push_back(call["N"].is_none() ? sizes.back() : as_sym_int(call["N"]));
@@ -109,7 +109,7 @@ Types infer_vander(const OpCall& call) {
 Replacement vander(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_vander(call));
   const TensorType& type = types[0].tensor;
-  bool is_increasing = call.def().arg_index(Symbol("increasing")) < 0 || call.boolean("increasing");
+  bool is_increasing = call.def().arg_index(Name("increasing")) < 0 || call.boolean("increasing");
   Value* x = b.own(call.value("x"));
   const bool is_half = is_half_precision(type.dtype);
   ScalarType dtype = is_half ? ScalarType::F32 : type.dtype;

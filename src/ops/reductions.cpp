@@ -112,7 +112,7 @@ Replacement sum_to_size(Builder& b, const OpCall& call) {
 
 constexpr OpRules reducing(const char* out, InferFunction infer, DecomposeFunction decompose = nullptr) {
   return {
-      .flags = core | reduction, .out = out, .infer = infer, .decompose = decompose, .fit = with_dimension};
+      .flags = Core | Reduction, .out = out, .infer = infer, .decompose = decompose, .fit = with_dimension};
 }
 constexpr OpRules summing(const char* out, InferFunction infer) {
   return fitted(sum_in_f32, reducing(out, infer));
@@ -126,17 +126,17 @@ std::span<const OpLine> reduction_ops() {
        "Tensor",
        on_complex(each_part, summing("sum.IntList_out", infer_sum))},
       {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       composite(infer_sum, sum_all, reduction)},
+       composite(infer_sum, sum_all, Reduction)},
       {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
-       composite(infer_sum_to_size, sum_to_size, may_view)},
+       composite(infer_sum_to_size, sum_to_size, MayView)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        on_complex(each_part, summing("mean.out", infer_reduction))},
       {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       written_by("mean.dtype_out", composite(infer_reduction, mean_all, reduction))},
+       written_by("mean.dtype_out", composite(infer_reduction, mean_all, Reduction))},
       {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       in_autocast(autocast_f32, summing("prod.int_out", infer_sum))},
+       in_autocast(AutocastF32, summing("prod.int_out", infer_sum))},
       {"aten.prod.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       in_autocast(autocast_f32, summing("prod.out", infer_sum))},
+       in_autocast(AutocastF32, summing("prod.out", infer_sum))},
       {"aten.amax.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
        reducing("amax.out", infer_reduction)},
       {"aten.amin.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -157,16 +157,16 @@ std::span<const OpLine> reduction_ops() {
       {"aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
        on_complex(of_truth, reducing("any.dims_out", infer_any_dims, any_dims))},
       {"aten.all.default(Tensor self) -> Tensor",
-       written_by("all.all_out", composite(infer_any, all_default, reduction))},
-      {"aten._is_all_true.default(Tensor self) -> Tensor", renamed<"aten.all.default">(reduction)},
-      {"aten._is_any_true.default(Tensor self) -> Tensor", renamed<"aten.any.default">(reduction)},
+       written_by("all.all_out", composite(infer_any, all_default, Reduction))},
+      {"aten._is_all_true.default(Tensor self) -> Tensor", renamed<"aten.all.default">(Reduction)},
+      {"aten._is_any_true.default(Tensor self) -> Tensor", renamed<"aten.any.default">(Reduction)},
       {"aten.all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-       written_by("all.out", composite(infer_any, all_dim, reduction))},
+       written_by("all.out", composite(infer_any, all_dim, Reduction))},
       {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-       composite(infer_any_dims, all_dims_of, reduction)},
+       composite(infer_any_dims, all_dims_of, Reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       row_by_row(
-           on_complex(each_part, fitted(sum_in_f32, kernel("cumsum.out", infer_cumulative, inplace_twin))))},
+       row_by_row(on_complex(each_part,
+                             fitted(sum_in_f32, kernel("cumsum.out", infer_cumulative, InPlaceVariant))))},
   };
   return lines;
 }

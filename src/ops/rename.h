@@ -1,6 +1,6 @@
 // Defines an op as another name of an op with the same arguments in the same order, and the same results.
 //
-//   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor", renamed<"aten.mul.Tensor">(inplace_twin)},
+//   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor", renamed<"aten.mul.Tensor">(inplace_variant)},
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct OpName {
 
 template <OpName op>
 Types infer_renamed(const OpCall& call) {
-  const OpDef* target = torch_ops()->find(Symbol(op.text));
+  const OpDef* target = torch_ops()->find(Name(op.text));
   return target->infer(OpCall(*target, call.args(), {}));
 }
 template <OpName op>
@@ -27,13 +27,13 @@ Replacement call_renamed(Builder& b, const OpCall& call) {
   return b.call_all(op.text, call.args());
 }
 template <OpName op>
-constexpr OpRules renamed(OpFlag flags = no_flags) {
+constexpr OpRules renamed(OpFlag flags = None) {
   return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>};
 }
 
 // Two promoted operands; either may be a number.
 template <OpName op>
-constexpr OpRules renamed_binary(OpFlag flags = no_flags) {
+constexpr OpRules renamed_binary(OpFlag flags = None) {
   OpRules rules = renamed<op>(flags);
   rules.promotes = "self other";
   return rules;

@@ -149,13 +149,13 @@ class Unroller {
 
     Builder inside(*body);
     inside.inherit(b_);
-    State now{.hidden = body->add_input(Symbol("hidden"), states[0]->type())};
-    if (state.cell != nullptr) now.cell = body->add_input(Symbol("cell"), states[1]->type());
+    State now{.hidden = body->add_input(Name("hidden"), states[0]->type())};
+    if (state.cell != nullptr) now.cell = body->add_input(Name("cell"), states[1]->type());
     std::vector<Value*> gates;
     for (const Value* part : projected) {
       Type type = part->type();
       type.tensor.sizes.erase(type.tensor.sizes.begin());
-      gates.push_back(body->add_input(Symbol("gates"), type));
+      gates.push_back(body->add_input(Name("gates"), type));
     }
     const auto as_input = [&](const Value* weight) {
       return weight == nullptr ? nullptr : body->add_input(weight->name(), weight->type());
@@ -448,28 +448,28 @@ std::span<const OpLine> rnn_ops() {
   static constexpr OpLine lines[] = {
       {"aten.lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-       in_autocast(autocast_inside, composite(infer_recurrent, lstm))},
+       in_autocast(AutocastInside, composite(infer_recurrent, lstm))},
       {"aten.gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(autocast_inside, composite(infer_recurrent, gru))},
+       in_autocast(AutocastInside, composite(infer_recurrent, gru))},
       {"aten.rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(autocast_inside, composite(infer_recurrent, rnn_tanh))},
+       in_autocast(AutocastInside, composite(infer_recurrent, rnn_tanh))},
       {"aten.rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(autocast_inside, composite(infer_recurrent, rnn_relu))},
+       in_autocast(AutocastInside, composite(infer_recurrent, rnn_relu))},
       {"aten.lstm_cell.default(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
        "Tensor? b_hh=None) -> (Tensor, Tensor)",
-       in_autocast(autocast_inside, composite(infer_cell, lstm_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, lstm_cell))},
       {"aten.gru_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
        "b_hh=None) -> Tensor",
-       in_autocast(autocast_inside, composite(infer_cell, gru_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, gru_cell))},
       {"aten.rnn_tanh_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
        "Tensor? b_hh=None) -> Tensor",
-       in_autocast(autocast_inside, composite(infer_cell, rnn_tanh_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, rnn_tanh_cell))},
       {"aten.rnn_relu_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
        "Tensor? b_hh=None) -> Tensor",
-       in_autocast(autocast_inside, composite(infer_cell, rnn_relu_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, rnn_relu_cell))},
   };
   return lines;
 }

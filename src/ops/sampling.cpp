@@ -237,17 +237,17 @@ std::span<const OpLine> sampling_ops() {
   static constexpr OpLine lines[] = {
       {"aten.grid_sampler_2d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
        "bool align_corners) -> Tensor",
-       in_autocast(autocast_f32, accepting("input f32 f64; grid f32 f64", {.flags = core,
-                                                                           .out = "grid_sampler_2d.out",
-                                                                           .infer = infer_grid_sampler_2d,
-                                                                           .decompose = grid_sampler_2d,
-                                                                           .fit = grid_without_nan}))},
+       in_autocast(AutocastF32, accepting("input f32 f64; grid f32 f64", {.flags = Core,
+                                                                          .out = "grid_sampler_2d.out",
+                                                                          .infer = infer_grid_sampler_2d,
+                                                                          .decompose = grid_sampler_2d,
+                                                                          .fit = grid_without_nan}))},
       {"aten.grid_sampler_3d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
        "bool align_corners) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_grid_sampler_3d, grid_sampler_3d))},
+       in_autocast(AutocastF32, composite(infer_grid_sampler_3d, grid_sampler_3d))},
       {"aten.grid_sampler.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
        "align_corners) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_grid_sampler, grid_sampler))},
+       in_autocast(AutocastF32, composite(infer_grid_sampler, grid_sampler))},
       {"aten.affine_grid_generator.default(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
        composite(infer_affine_grid, affine_grid)},
   };

@@ -181,7 +181,7 @@ Replacement diff(Builder& b, const OpCall& call) {
 
 ScalarType integral_type(const OpCall& call) {
   ScalarType dtype = call.tensor("y").dtype;
-  if (call.def().arg_index(Symbol("x")) >= 0) {
+  if (call.def().arg_index(Name("x")) >= 0) {
     const TensorType& x = call.tensor("x");
     dtype = promote(dtype, x.dtype);
   }
@@ -202,7 +202,7 @@ Dims places_sizes(const OpCall& call, std::size_t dim) {
 }
 Result<Dims> areas_sizes(const OpCall& call, std::size_t dim) {
   Dims sizes = call.tensor("y").sizes;
-  if (call.def().arg_index(Symbol("x")) >= 0) {
+  if (call.def().arg_index(Name("x")) >= 0) {
     TRY(sizes, broadcast(sizes, places_sizes(call, dim)));
   }
   if (!(sizes[dim] == 0)) sizes[dim] = sizes[dim] - 1;
@@ -234,7 +234,7 @@ Term areas(Builder& b, const OpCall& call, const Term& y, std::size_t dim) {
   return (slice(x, dim, 1) - slice(x, dim, 0, -1)) * heights(y, dim);
 }
 bool has_places(const OpCall& call) {
-  return call.def().arg_index(Symbol("x")) >= 0;
+  return call.def().arg_index(Name("x")) >= 0;
 }
 Replacement trapezoid(Builder& b, const OpCall& call) {
   TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
@@ -263,7 +263,7 @@ Replacement cumulative_trapezoid(Builder& b, const OpCall& call) {
 std::span<const OpLine> scan_ops() {
   static constexpr OpLine lines[] = {
       {"aten.cumprod.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       composite(infer_running, cumprod, inplace_twin)},
+       composite(infer_running, cumprod, InPlaceVariant)},
       {"aten.cummax.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
        composite(infer_running_extreme, cummax)},
       {"aten.cummin.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",

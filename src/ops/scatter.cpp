@@ -225,7 +225,7 @@ Replacement index_reduce(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules scatter_kernel(const char* out, InferFunction infer, DecomposeFunction decompose) {
-  return {.flags = core | inplace_twin,
+  return {.flags = Core | InPlaceVariant,
           .out = out,
           .infer = infer,
           .decompose = decompose,
@@ -238,7 +238,7 @@ std::span<const OpLine> scatter_ops() {
   static constexpr OpLine lines[] = {
       {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
        row_by_row(on_complex(
-           each_part, {.flags = core, .out = "gather.out", .infer = infer_gather, .decompose = gather}))},
+           each_part, {.flags = Core, .out = "gather.out", .infer = infer_gather, .decompose = gather}))},
       {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
        row_by_row(scatter_kernel("scatter.src_out", infer_scatter, scatter))},
       {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -246,15 +246,15 @@ std::span<const OpLine> scatter_ops() {
       {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
        row_by_row(scatter_kernel("scatter_add.out", infer_scatter, scatter))},
       {"aten.scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-       composite(infer_scatter, scatter_reduce_source, inplace_twin)},
+       composite(infer_scatter, scatter_reduce_source, InPlaceVariant)},
       {"aten.scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-       composite(infer_scatter_number, scatter_reduce_number, inplace_twin)},
+       composite(infer_scatter_number, scatter_reduce_number, InPlaceVariant)},
       {"aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
        "include_self=True) -> Tensor",
-       composite(infer_scatter, scatter_reduce, inplace_twin)},
+       composite(infer_scatter, scatter_reduce, InPlaceVariant)},
       {"aten.index_reduce.default(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
        "include_self=True) -> Tensor",
-       composite(infer_index_reduce, index_reduce, inplace_twin)},
+       composite(infer_index_reduce, index_reduce, InPlaceVariant)},
   };
   return lines;
 }

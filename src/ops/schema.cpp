@@ -46,7 +46,7 @@ class SchemaReader {
   std::string read() {
     std::size_t open = rest_.find('(');
     if (open == std::string_view::npos) return "there is no '('";
-    def_.name = Symbol(rest_.substr(0, open));
+    def_.name = Name(rest_.substr(0, open));
     rest_.remove_prefix(open + 1);
     read_arguments();
     expect(" -> ");
@@ -142,7 +142,7 @@ class SchemaReader {
       }
       TypeText type = read_type();
       expect(" ");
-      ArgDef arg{.name = Symbol(take_word()),
+      ArgDef arg{.name = Name(take_word()),
                  .type = type.type,
                  .is_list = type.is_list,
                  .is_optional = type.is_optional,
@@ -265,25 +265,25 @@ std::string copy_name(std::string_view name) {
 }
 
 std::string inplace_schema(std::string_view text) {
-  std::string twin = renamed(text, inplace_suffix);
+  std::string variant = renamed(text, inplace_suffix);
   constexpr std::string_view tensor = "Tensor";
-  for (std::size_t at : {twin.rfind(tensor), twin.find('(') + 1}) {  // the result, then self
-    CHECK(twin.compare(at, tensor.size(), tensor) == 0) << text;
+  for (std::size_t at : {variant.rfind(tensor), variant.find('(') + 1}) {  // the result, then self
+    CHECK(variant.compare(at, tensor.size(), tensor) == 0) << text;
     at += tensor.size();
-    if (twin.compare(at, 3, "(a)") == 0) twin.erase(at, 3);
-    twin.insert(at, "(a!)");
+    if (variant.compare(at, 3, "(a)") == 0) variant.erase(at, 3);
+    variant.insert(at, "(a!)");
   }
-  return twin;
+  return variant;
 }
 
 std::string copy_schema(std::string_view text) {
-  std::string twin = renamed(text, copy_suffix);
+  std::string variant = renamed(text, copy_suffix);
   for (std::string_view mark : {"(a -> *)", "(a)"}) {
-    for (std::size_t at = twin.find(mark); at != std::string::npos; at = twin.find(mark)) {
-      twin.erase(at, mark.size());
+    for (std::size_t at = variant.find(mark); at != std::string::npos; at = variant.find(mark)) {
+      variant.erase(at, mark.size());
     }
   }
-  return twin;
+  return variant;
 }
 
 }  // namespace depute::internal

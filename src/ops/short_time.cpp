@@ -14,7 +14,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 // Maximum number of slices per frame; frames with more overlap are added by an index.
-constexpr std::int64_t most_slices = 32;
+constexpr std::int64_t max_slices = 32;
 
 struct Frames {
   std::int64_t size = 0, step = 0;
@@ -92,7 +92,7 @@ Value* overlapped(Builder& b, Value* x, const Frames& frames) {
   if (x == nullptr || b.failed()) return nullptr;
   const SymInt rows = x->tensor().sizes[0], count = x->tensor().sizes[1];
   if (frames.size % frames.step == 0 &&
-      frames.size / frames.step <= most_slices) {  // slices of one step each form a signal
+      frames.size / frames.step <= max_slices) {  // slices of one step each form a signal
     Value* sum = nullptr;
     for (std::int64_t at = 0; at < frames.size; at += frames.step) {
       Value* part = b.call("aten.slice.Tensor", {x, 2, at, at + frames.step});
@@ -156,7 +156,7 @@ std::span<const OpLine> short_time_ops() {
       {"aten.stft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
        "window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
        "align_to_window=None) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_stft, stft))},
+       in_autocast(AutocastF32, composite(infer_stft, stft))},
       {"aten.istft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
        "window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
        "return_complex=False) -> Tensor",

@@ -18,7 +18,7 @@ bool makes_sizes(const sym::FunctionRow& row) {
 std::string_view sym_op(SymFunction function) {
   const sym::FunctionRow& row = sym::row_of(function);
   if (row.op.empty() || !row.takes(2) || !makes_sizes(row)) return {};
-  const OpDef* def = torch_ops()->find(Symbol(row.op));
+  const OpDef* def = torch_ops()->find(Name(row.op));
   return def != nullptr && !def->out_name.empty() ? row.op : std::string_view();
 }
 
@@ -125,8 +125,7 @@ Value* SizeValues::find_or_build(const SymExpr* expr, Node* before) {
 
 Value* SizeValues::add(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr,
                        Node* before) {
-  Node* node =
-      graph_->add(Symbol(op), args, {}, {{Symbol("size"), sym_type(Type::Kind::SymInt, expr)}}, before);
+  Node* node = graph_->add(Name(op), args, {}, {{Name("size"), sym_type(Type::Kind::SymInt, expr)}}, before);
   node->debug_handle = origin_.debug_handle;
   node->source = origin_.source;
   values_[expr] = node->result();

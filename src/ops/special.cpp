@@ -190,11 +190,11 @@ Replacement digamma(Builder& b, const OpCall& call) {
   return result(call, where(g.x == 0, -(1.0 / g.x), where(g.is_mirrored, mirrored, sum)));
 }
 
-constexpr OpRules product_rules(OpFlag flags = no_flags) {
-  return formula(xlogy, promotes_to_float | flags);
+constexpr OpRules product_rules(OpFlag flags = None) {
+  return formula(xlogy, PromotesToFloat | flags);
 }
 constexpr OpRules product1p_rules() {
-  return formula(xlog1py, promotes_to_float);
+  return formula(xlog1py, PromotesToFloat);
 }
 
 }  // namespace
@@ -202,9 +202,9 @@ constexpr OpRules product1p_rules() {
 std::span<const OpLine> special_ops() {
   static constexpr OpLine lines[] = {
       {"aten.xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("xlogy.OutTensor", product_rules(inplace_twin))},
+       written_by("xlogy.OutTensor", product_rules(InPlaceVariant))},
       {"aten.xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
-       written_by("xlogy.OutScalar_Other", product_rules(inplace_twin))},
+       written_by("xlogy.OutScalar_Other", product_rules(InPlaceVariant))},
       {"aten.xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
        written_by("xlogy.OutScalar_Self", product_rules())},
       {"aten.special_xlogy.default(Tensor self, Tensor other) -> Tensor", product_rules()},
@@ -214,13 +214,13 @@ std::span<const OpLine> special_ops() {
       {"aten.special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", product1p_rules()},
       {"aten.special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", product1p_rules()},
       {"aten.special_entr.default(Tensor self) -> Tensor", float_formula(entr)},
-      {"aten.sinc.default(Tensor self) -> Tensor", float_formula(sinc, inplace_twin)},
-      {"aten.exp2.default(Tensor self) -> Tensor", float_formula(exp2, inplace_twin)},
-      {"aten.erfc.default(Tensor self) -> Tensor", float_formula(erfc, inplace_twin)},
-      {"aten.erfinv.default(Tensor self) -> Tensor", float_formula(erfinv, inplace_twin)},
-      {"aten.i0.default(Tensor self) -> Tensor", float_formula(i0, inplace_twin)},
-      {"aten.lgamma.default(Tensor self) -> Tensor", float_formula(lgamma, inplace_twin)},
-      {"aten.digamma.default(Tensor self) -> Tensor", float_formula(digamma, inplace_twin)},
+      {"aten.sinc.default(Tensor self) -> Tensor", float_formula(sinc, InPlaceVariant)},
+      {"aten.exp2.default(Tensor self) -> Tensor", float_formula(exp2, InPlaceVariant)},
+      {"aten.erfc.default(Tensor self) -> Tensor", float_formula(erfc, InPlaceVariant)},
+      {"aten.erfinv.default(Tensor self) -> Tensor", float_formula(erfinv, InPlaceVariant)},
+      {"aten.i0.default(Tensor self) -> Tensor", float_formula(i0, InPlaceVariant)},
+      {"aten.lgamma.default(Tensor self) -> Tensor", float_formula(lgamma, InPlaceVariant)},
+      {"aten.digamma.default(Tensor self) -> Tensor", float_formula(digamma, InPlaceVariant)},
       {"aten.special_erfcx.default(Tensor self) -> Tensor", float_formula(erfcx)},
       {"aten.special_ndtr.default(Tensor self) -> Tensor", float_formula(ndtr)},
       {"aten.special_log_ndtr.default(Tensor self) -> Tensor", float_formula(log_ndtr)},
@@ -228,23 +228,23 @@ std::span<const OpLine> special_ops() {
       {"aten.special_i0e.default(Tensor self) -> Tensor", float_formula(i0e)},
       {"aten.special_i1.default(Tensor self) -> Tensor", float_formula(i1)},
       {"aten.special_i1e.default(Tensor self) -> Tensor", float_formula(i1e)},
-      {"aten.mvlgamma.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma, inplace_twin)},
+      {"aten.mvlgamma.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma, InPlaceVariant)},
       {"aten.special_multigammaln.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma)},
       // other names
-      {"aten.special_sinc.default(Tensor self) -> Tensor", renamed<"aten.sinc.default">(pointwise)},
-      {"aten.special_exp2.default(Tensor self) -> Tensor", renamed<"aten.exp2.default">(pointwise)},
-      {"aten.special_expm1.default(Tensor self) -> Tensor", renamed<"aten.expm1.default">(pointwise)},
-      {"aten.special_log1p.default(Tensor self) -> Tensor", renamed<"aten.log1p.default">(pointwise)},
-      {"aten.special_expit.default(Tensor self) -> Tensor", renamed<"aten.sigmoid.default">(pointwise)},
+      {"aten.special_sinc.default(Tensor self) -> Tensor", renamed<"aten.sinc.default">(Pointwise)},
+      {"aten.special_exp2.default(Tensor self) -> Tensor", renamed<"aten.exp2.default">(Pointwise)},
+      {"aten.special_expm1.default(Tensor self) -> Tensor", renamed<"aten.expm1.default">(Pointwise)},
+      {"aten.special_log1p.default(Tensor self) -> Tensor", renamed<"aten.log1p.default">(Pointwise)},
+      {"aten.special_expit.default(Tensor self) -> Tensor", renamed<"aten.sigmoid.default">(Pointwise)},
       {"aten.special_logit.default(Tensor self, float? eps=None) -> Tensor",
-       renamed<"aten.logit.default">(pointwise)},
-      {"aten.special_erf.default(Tensor self) -> Tensor", renamed<"aten.erf.default">(pointwise)},
-      {"aten.special_erfc.default(Tensor self) -> Tensor", renamed<"aten.erfc.default">(pointwise)},
-      {"aten.special_erfinv.default(Tensor self) -> Tensor", renamed<"aten.erfinv.default">(pointwise)},
-      {"aten.special_i0.default(Tensor self) -> Tensor", renamed<"aten.i0.default">(pointwise)},
-      {"aten.special_gammaln.default(Tensor self) -> Tensor", renamed<"aten.lgamma.default">(pointwise)},
-      {"aten.special_digamma.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(pointwise)},
-      {"aten.special_psi.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(pointwise)},
+       renamed<"aten.logit.default">(Pointwise)},
+      {"aten.special_erf.default(Tensor self) -> Tensor", renamed<"aten.erf.default">(Pointwise)},
+      {"aten.special_erfc.default(Tensor self) -> Tensor", renamed<"aten.erfc.default">(Pointwise)},
+      {"aten.special_erfinv.default(Tensor self) -> Tensor", renamed<"aten.erfinv.default">(Pointwise)},
+      {"aten.special_i0.default(Tensor self) -> Tensor", renamed<"aten.i0.default">(Pointwise)},
+      {"aten.special_gammaln.default(Tensor self) -> Tensor", renamed<"aten.lgamma.default">(Pointwise)},
+      {"aten.special_digamma.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(Pointwise)},
+      {"aten.special_psi.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(Pointwise)},
       {"aten.special_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        renamed<"aten.softmax.int">()},
       {"aten.special_log_softmax.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",

@@ -124,8 +124,8 @@ std::vector<Part> between(const Dims& indices, const SymInt& size) {
 Result<Parts> read_split(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
-  TRY(Dims sizes, call.def().arg_index(Symbol("chunks")) >= 0 ? chunks(call, self.sizes[dim])
-                                                              : split_sizes(call, self.sizes[dim]));
+  TRY(Dims sizes, call.def().arg_index(Name("chunks")) >= 0 ? chunks(call, self.sizes[dim])
+                                                            : split_sizes(call, self.sizes[dim]));
   return Parts{dim, end_to_end(sizes)};
 }
 
@@ -253,47 +253,47 @@ constexpr OpRules splitting(OpFlag flags) {
 std::span<const OpLine> split_ops() {
   static constexpr OpLine lines[] = {
       {"aten.split_with_sizes.default(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
-       {.flags = core | view | copy_twin,
+       {.flags = Core | View | CopyVariant,
         .view_kind = ViewKind::Split,
         .out = "split_with_sizes_copy.out",
         .infer = infer_parts<read_split>,
         .write_back = write_part<read_split>}},
       {"aten.unsafe_split_with_sizes.default(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-       splitting<read_split>(no_flags)},
+       splitting<read_split>(None)},
       {"aten.split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
-       splitting<read_split>(view | copy_twin)},
+       splitting<read_split>(View | CopyVariant)},
       {"aten.split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-       splitting<read_split>(view)},
+       splitting<read_split>(View)},
       {"aten.unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-       splitting<read_split>(no_flags)},
+       splitting<read_split>(None)},
       {"aten.chunk.default(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-       splitting<read_split>(view)},
+       splitting<read_split>(View)},
       {"aten.unsafe_chunk.default(Tensor self, int chunks, int dim=0) -> Tensor[]",
-       splitting<read_split>(no_flags)},
+       splitting<read_split>(None)},
       {"aten.tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
-       splitting<read_tensor_split>(view)},
+       splitting<read_tensor_split>(View)},
       {"aten.tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
-       splitting<read_tensor_split>(view)},
+       splitting<read_tensor_split>(View)},
       {"aten.hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
-       splitting<read_stack_split<1>>(view)},
+       splitting<read_stack_split<1>>(View)},
       {"aten.hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
-       splitting<read_stack_split<1>>(view)},
+       splitting<read_stack_split<1>>(View)},
       {"aten.vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
-       splitting<read_stack_split<0>>(view)},
+       splitting<read_stack_split<0>>(View)},
       {"aten.vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
-       splitting<read_stack_split<0>>(view)},
+       splitting<read_stack_split<0>>(View)},
       {"aten.dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
-       splitting<read_stack_split<2>>(view)},
+       splitting<read_stack_split<2>>(View)},
       {"aten.dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
-       splitting<read_stack_split<2>>(view)},
+       splitting<read_stack_split<2>>(View)},
       {"aten.unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-       {.flags = view | copy_twin,
+       {.flags = View | CopyVariant,
         .view_kind = ViewKind::Split,
         .infer = infer_unbind,
         .decompose = unbind,
         .write_back = write_unbound}},
       {"aten.narrow.default(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
-       {.flags = view, .infer = infer_narrow, .decompose = narrow, .write_back = write_narrow}},
+       {.flags = View, .infer = infer_narrow, .decompose = narrow, .write_back = write_narrow}},
       {"aten.narrow_copy.default(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
        composite(infer_narrow, narrow)},
   };

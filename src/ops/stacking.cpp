@@ -249,7 +249,7 @@ Replacement cartesian_prod(Builder& b, const OpCall& call) {
 
 template <std::size_t rank>
 constexpr OpRules raising() {
-  return {.flags = view,
+  return {.flags = View,
           .view_kind = ViewKind::Reshape,
           .infer = infer_raised<rank>,
           .decompose = raise<rank>,
@@ -264,11 +264,11 @@ std::span<const OpLine> stacking_ops() {
       {"aten.atleast_2d.default(Tensor self) -> Tensor", raising<2>()},
       {"aten.atleast_3d.default(Tensor self) -> Tensor", raising<3>()},
       {"aten.atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
-       composite(infer_all_raised<1>, raise_all<1>, may_view)},
+       composite(infer_all_raised<1>, raise_all<1>, MayView)},
       {"aten.atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
-       composite(infer_all_raised<2>, raise_all<2>, may_view)},
+       composite(infer_all_raised<2>, raise_all<2>, MayView)},
       {"aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
-       composite(infer_all_raised<3>, raise_all<3>, may_view)},
+       composite(infer_all_raised<3>, raise_all<3>, MayView)},
       {"aten.hstack.default(Tensor[] tensors) -> Tensor", composite(infer_hstack, hstack)},
       {"aten.vstack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
       {"aten.row_stack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
@@ -278,7 +278,7 @@ std::span<const OpLine> stacking_ops() {
       {"aten._chunk_cat.default(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
        composite(infer_chunk_cat, chunk_cat)},
       {"aten.broadcast_tensors.default(Tensor[] tensors) -> Tensor[]",
-       composite(infer_broadcast_tensors, broadcast_tensors, may_view)},
+       composite(infer_broadcast_tensors, broadcast_tensors, MayView)},
       {"aten.cartesian_prod.default(Tensor[] tensors) -> Tensor",
        composite(infer_cartesian_prod, cartesian_prod)},
   };

@@ -33,7 +33,7 @@ Term sum(const Term& x, const Ints& dims, bool keepdim) {
 
 std::vector<BuilderArgument> variance_arguments(const OpCall& call) {
   const OpDef& def = call.def();
-  auto has = [&](std::string_view name) { return def.arg_index(Symbol(name)) >= 0; };
+  auto has = [&](std::string_view name) { return def.arg_index(Name(name)) >= 0; };
   Argument correction = Argument::of(1);
   if (has("correction") && !call["correction"].is_none()) correction = call["correction"];
   if (has("unbiased") && !call.boolean("unbiased")) correction = Argument::of(0);
@@ -95,7 +95,7 @@ Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
   std::vector<BuilderArgument> args = variance_arguments(call);
   Value* spread = has_root ? deviation_of(b, call) : b.call("aten.var.correction", args);
   Ints dims;
-  if (call.def().arg_index(Symbol("dim")) >= 0) {
+  if (call.def().arg_index(Name("dim")) >= 0) {
     TRY(dims, dims_of(call));
   } else {
     for (std::size_t i = 0; i < call.tensor("self").rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
@@ -210,10 +210,10 @@ Replacement histc(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules spread_rules(DecomposeFunction decompose) {
-  return composite(infer_spread, decompose, reduction);
+  return composite(infer_spread, decompose, Reduction);
 }
 constexpr OpRules pair_rules(DecomposeFunction decompose) {
-  return composite(infer_spread_and_mean, decompose, reduction);
+  return composite(infer_spread_and_mean, decompose, Reduction);
 }
 
 }  // namespace
@@ -223,7 +223,7 @@ std::span<const OpLine> statistics_ops() {
       {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
        "-> "
        "Tensor",
-       on_complex(complex_variance, {.flags = core | reduction,
+       on_complex(complex_variance, {.flags = Core | Reduction,
                                      .out = "var.correction_out",
                                      .infer = infer_spread,
                                      .decompose = variance_kernel,
@@ -257,22 +257,22 @@ std::span<const OpLine> statistics_ops() {
        "-> (Tensor, Tensor)",
        pair_rules(deviation_and_mean)},
       {"aten.logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-       composite(infer_logsumexp, logsumexp, reduction)},
+       composite(infer_logsumexp, logsumexp, Reduction)},
       {"aten.special_logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
        renamed<"aten.logsumexp.default">()},
       {"aten.aminmax.default(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-       composite(infer_aminmax, aminmax, reduction)},
+       composite(infer_aminmax, aminmax, Reduction)},
       {"aten.count_nonzero.default(Tensor self, int? dim=None) -> Tensor",
        composite(infer_count, count_nonzero)},
       {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
        composite(infer_count, count_nonzero)},
       {"aten.nansum.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
        "Tensor",
-       composite(infer_sum, nansum, reduction)},
+       composite(infer_sum, nansum, Reduction)},
       {"aten.nanmean.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
        "-> "
        "Tensor",
-       composite(infer_reduction, nanmean, reduction)},
+       composite(infer_reduction, nanmean, Reduction)},
       {"aten.histc.default(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
        composite(infer_histc, histc)},
   };

@@ -9,10 +9,10 @@ namespace depute::internal {
 namespace {
 
 constexpr OpRules number(const char* out) {
-  return {.flags = core | symbolic, .out = out};
+  return {.flags = Core | Symbolic, .out = out};
 }
 constexpr OpRules assertion() {
-  return {.flags = drop, .infer = infer_nothing};
+  return {.flags = Assertion, .infer = infer_nothing};
 }
 
 Types infer_none(const OpCall&) {
@@ -20,7 +20,7 @@ Types infer_none(const OpCall&) {
 }
 
 constexpr OpRules answered() {
-  return {.flags = drop, .infer = infer_none};
+  return {.flags = Assertion, .infer = infer_none};
 }
 
 }  // namespace
@@ -29,37 +29,37 @@ std::span<const OpLine> symbolic_ops() {
   static constexpr OpLine lines[] = {
       {"aten.sym_size.int(Tensor self, int dim) -> SymInt", number("sym_size.int")},
       {"aten.sym_numel.default(Tensor self) -> SymInt", number("sym_numel")},
-      {"aten.sym_stride.int(Tensor self, int dim) -> SymInt", opaque(symbolic)},
-      {"aten.sym_storage_offset.default(Tensor self) -> SymInt", opaque(symbolic)},
+      {"aten.sym_stride.int(Tensor self, int dim) -> SymInt", opaque(Symbolic)},
+      {"aten.sym_storage_offset.default(Tensor self) -> SymInt", opaque(Symbolic)},
       {"aten._local_scalar_dense.default(Tensor self) -> Scalar", number("_local_scalar_dense")},
       {"aten.item.default(Tensor self) -> Scalar",
-       {.flags = symbolic, .functional = "aten._local_scalar_dense.default"}},
+       {.flags = Symbolic, .functional = "aten._local_scalar_dense.default"}},
       {"_operator.add(Scalar a, Scalar b) -> Scalar", number("executorch_prim::add.Scalar")},
       {"_operator.sub(Scalar a, Scalar b) -> Scalar", number("executorch_prim::sub.Scalar")},
       {"_operator.mul(Scalar a, Scalar b) -> Scalar", number("executorch_prim::mul.Scalar")},
       {"_operator.floordiv(Scalar a, Scalar b) -> Scalar", number("executorch_prim::floordiv.Scalar")},
       {"_operator.truediv(Scalar a, Scalar b) -> Scalar", number("executorch_prim::truediv.Scalar")},
       {"_operator.mod(Scalar a, Scalar b) -> Scalar", number("executorch_prim::mod.Scalar")},
-      {"_operator.pow(Scalar a, Scalar b) -> Scalar", opaque(symbolic)},
+      {"_operator.pow(Scalar a, Scalar b) -> Scalar", opaque(Symbolic)},
       {"_operator.neg(Scalar a) -> Scalar", number("executorch_prim::neg.Scalar")},
-      {"_operator.pos(Scalar a) -> Scalar", opaque(symbolic)},
+      {"_operator.pos(Scalar a) -> Scalar", opaque(Symbolic)},
       {"_operator.eq(Scalar a, Scalar b) -> bool", number("executorch_prim::eq.Scalar")},
-      {"_operator.ne(Scalar a, Scalar b) -> bool", opaque(symbolic)},
+      {"_operator.ne(Scalar a, Scalar b) -> bool", opaque(Symbolic)},
       {"_operator.lt(Scalar a, Scalar b) -> bool", number("executorch_prim::lt.Scalar")},
       {"_operator.le(Scalar a, Scalar b) -> bool", number("executorch_prim::le.Scalar")},
       {"_operator.gt(Scalar a, Scalar b) -> bool", number("executorch_prim::gt.Scalar")},
       {"_operator.ge(Scalar a, Scalar b) -> bool", number("executorch_prim::ge.Scalar")},
-      {"_operator.and_(Scalar a, Scalar b) -> bool", opaque(symbolic)},
-      {"_operator.or_(Scalar a, Scalar b) -> bool", opaque(symbolic)},
-      {"_operator.lshift(Scalar a, Scalar b) -> Scalar", opaque(symbolic)},
-      {"_operator.rshift(Scalar a, Scalar b) -> Scalar", opaque(symbolic)},
+      {"_operator.and_(Scalar a, Scalar b) -> bool", opaque(Symbolic)},
+      {"_operator.or_(Scalar a, Scalar b) -> bool", opaque(Symbolic)},
+      {"_operator.lshift(Scalar a, Scalar b) -> Scalar", opaque(Symbolic)},
+      {"_operator.rshift(Scalar a, Scalar b) -> Scalar", opaque(Symbolic)},
       {"torch.sym_max(Scalar a, Scalar b) -> Scalar", number("executorch_prim::sym_max.Scalar")},
       {"torch.sym_min(Scalar a, Scalar b) -> Scalar", number("executorch_prim::sym_min.Scalar")},
       {"torch.sym_float(Scalar a) -> float", number("executorch_prim::sym_float.Scalar")},
       {"torch.sym_int(Scalar a) -> int", number("executorch_prim::sym_int.Scalar")},
       {"torch.sym_not(Scalar a) -> bool", number("executorch_prim::sym_not.Scalar")},
       {"torch.sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar", number("executorch_prim::sym_ite.Scalar")},
-      {"torch._sym_sqrt(Scalar a) -> float", opaque(symbolic)},
+      {"torch._sym_sqrt(Scalar a) -> float", opaque(Symbolic)},
       {"math.trunc(Scalar x) -> Scalar", number("executorch_prim::trunc.Scalar")},
       {"aten._assert_tensor_metadata.default(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
        "ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",

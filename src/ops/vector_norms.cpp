@@ -20,7 +20,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 bool takes(const OpCall& call, std::string_view name) {
-  return call.def().arg_index(Symbol(name)) >= 0;
+  return call.def().arg_index(Name(name)) >= 0;
 }
 Value* converted(Builder& b, Value* x, ScalarType dtype) {
   if (b.failed() || x->tensor().dtype == dtype) return x;
@@ -248,44 +248,44 @@ std::span<const OpLine> vector_norm_ops() {
   static constexpr OpLine lines[] = {
       {"aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
        "ScalarType? dtype=None) -> Tensor",
-       composite(infer_norm, vector_norm, reduction)},
+       composite(infer_norm, vector_norm, Reduction)},
       {"aten.linalg_matrix_norm.default(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
        "ScalarType? dtype=None) -> Tensor",
-       composite(infer_norm, matrix_norm, reduction)},
+       composite(infer_norm, matrix_norm, Reduction)},
       {"aten.linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
        "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       composite(infer_norm, named_norm, reduction)},
+       composite(infer_norm, named_norm, Reduction)},
       {"aten.linalg_norm.default(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
        "ScalarType? dtype=None) -> Tensor",
-       composite(infer_norm, linalg_norm, reduction)},
+       composite(infer_norm, linalg_norm, Reduction)},
       {"aten.linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
        "dtype=None) -> Tensor",
-       composite(infer_norm, named_norm, reduction)},
-      {"aten.norm.Scalar(Tensor self, Scalar p=2) -> Tensor", composite(infer_norm, norm, reduction)},
+       composite(infer_norm, named_norm, Reduction)},
+      {"aten.norm.Scalar(Tensor self, Scalar p=2) -> Tensor", composite(infer_norm, norm, Reduction)},
       {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-       written_by("norm.out", composite(infer_norm, norm, reduction))},
+       written_by("norm.out", composite(infer_norm, norm, Reduction))},
       {"aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
-       composite(infer_norm, norm, reduction)},
+       composite(infer_norm, norm, Reduction)},
       {"aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) "
        "-> Tensor",
-       written_by("norm.dtype_out", composite(infer_norm, norm, reduction))},
+       written_by("norm.dtype_out", composite(infer_norm, norm, Reduction))},
       {"aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-       written_by("frobenius_norm.out", composite(infer_norm, norm, reduction))},
+       written_by("frobenius_norm.out", composite(infer_norm, norm, Reduction))},
       {"aten.nuclear_norm.default(Tensor self, bool keepdim=False) -> Tensor",
-       composite(infer_nuclear, singular_norm, reduction)},
+       composite(infer_nuclear, singular_norm, Reduction)},
       {"aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
-       composite(infer_norm, singular_norm, reduction)},
+       composite(infer_norm, singular_norm, Reduction)},
       {"aten.dist.default(Tensor self, Tensor other, Scalar p=2) -> Tensor",
        {.promotes = "self other", .infer = infer_dist, .decompose = dist}},
       {"aten.cdist.default(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_cdist, cdist))},
+       in_autocast(AutocastF32, composite(infer_cdist, cdist))},
       {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
        fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
       {"aten.pdist.default(Tensor self, float p=2.) -> Tensor", composite(infer_pdist, pdist)},
       {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
        fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist))},
       {"aten.renorm.default(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-       composite(infer_same_type, renorm, inplace_twin)},
+       composite(infer_same_type, renorm, InPlaceVariant)},
   };
   return lines;
 }

@@ -120,7 +120,7 @@ class InputVerifier {
     if (auto status = check_call(node, *def); !status) return fail(node, status.error().message);
     if (auto status = check_results(node, *def); !status) return fail(node, status.error().message);
     if (def->infer != nullptr) TRY_STATUS(check_types(node, *def));
-    if (!def->is(OpFlag::control_flow)) return {};
+    if (!def->is(OpFlag::ControlFlow)) return {};
     auto flow = read_control_flow(node);
     if (!flow) return fail(node, fmt::format("{}: {}", node.op().str(), flow.error().message));
     return {};
@@ -167,12 +167,12 @@ class InputVerifier {
   }
 
   std::unordered_set<const Program*> programs_;  // already visited; originals may be shared
-  std::unordered_map<Symbol, const Delegate*> delegates_;
+  std::unordered_map<Name, const Delegate*> delegates_;
   std::unordered_set<const Graph*> in_autocast_;
   std::unordered_map<const Graph*, Unfolded> unfolded_;  // for the current method
   std::size_t max_nodes_ = 0;
-  Symbol method_;
-  Symbol last_op_;  // consecutive nodes often have the same op
+  Name method_;
+  Name last_op_;  // consecutive nodes often have the same op
   const OpDef* last_def_ = nullptr;
 };
 

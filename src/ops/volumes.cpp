@@ -180,19 +180,19 @@ std::span<const OpLine> volume_ops() {
   static constexpr OpLine lines[] = {
       {"aten.avg_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
        "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_avg_pool<3>, avg_pool3d))},
+       in_autocast(AutocastF32, composite(infer_avg_pool<3>, avg_pool3d))},
       {"aten.max_pool3d_with_indices.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
        "padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
        composite(infer_max_pool_with_indices<3>, max_pool3d_with_indices)},
       {"aten.max_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
        "dilation=1, bool ceil_mode=False) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_max_pool<3>, max_pool3d))},
+       in_autocast(AutocastF32, composite(infer_max_pool<3>, max_pool3d))},
       {"aten._adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
        composite(infer_adaptive<3>, adaptive_avg_pool3d)},
       {"aten.adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
-       in_autocast(autocast_f32, composite(infer_adaptive<3>, adaptive_avg_pool3d))},
+       in_autocast(AutocastF32, composite(infer_adaptive<3>, adaptive_avg_pool3d))},
       {"aten.adaptive_max_pool3d.default(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-       in_autocast(autocast_f32, composite(infer_adaptive_pair<3>, adaptive_max_pool3d))},
+       in_autocast(AutocastF32, composite(infer_adaptive_pair<3>, adaptive_max_pool3d))},
   };
   return lines;
 }

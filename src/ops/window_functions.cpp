@@ -27,7 +27,7 @@ Types infer_window(const OpCall& call) {
 }
 
 bool has_argument(const OpCall& call, std::string_view name) {
-  return call.def().arg_index(Symbol(name)) >= 0;
+  return call.def().arg_index(Name(name)) >= 0;
 }
 double number_or(const OpCall& call, std::string_view name, double otherwise) {
   return has_argument(call, name) ? call[name].as_double() : otherwise;

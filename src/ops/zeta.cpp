@@ -100,7 +100,7 @@ Replacement polygamma(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules zeta_rules() {
-  return formula(zeta, promotes_to_float);
+  return formula(zeta, PromotesToFloat);
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ std::span<const OpLine> zeta_ops() {
       {"aten.polygamma_.default(Tensor(a!) self, int n) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.polygamma.default"}},
       {"aten.special_polygamma.default(int n, Tensor self) -> Tensor",
-       renamed<"aten.polygamma.default">(pointwise)},
+       renamed<"aten.polygamma.default">(Pointwise)},
   };
   return lines;
 }

@@ -21,9 +21,9 @@ std::string names_of(const std::vector<OpSupport>& rules) {
 }  // namespace
 
 SupportFunction support_by_op(std::vector<OpSupport> rules) {
-  std::unordered_map<Symbol, SupportFunction> checks;
+  std::unordered_map<Name, SupportFunction> checks;
   std::string allowed = names_of(rules);
-  for (OpSupport& rule : rules) checks.try_emplace(Symbol(rule.op), std::move(rule.check));
+  for (OpSupport& rule : rules) checks.try_emplace(Name(rule.op), std::move(rule.check));
   return [checks = std::make_shared<const decltype(checks)>(std::move(checks)),
           allowed = std::move(allowed)](const Node& node) {
     auto found = checks->find(node.op());

@@ -11,7 +11,7 @@ Result<std::unique_ptr<ConfigPartitioner>> ConfigPartitioner::make(
     std::vector<std::unique_ptr<OpConfig>> configs, ProposeOptions options) {
   Configs by_op;
   for (std::unique_ptr<OpConfig>& config : configs) {
-    const Symbol op(config->op());
+    const Name op(config->op());
     if (!by_op.emplace(op, std::move(config)).second)
       return failure("partition", op.str(), "two configs are for this op", "join them to one");
   }
@@ -21,7 +21,7 @@ Result<std::unique_ptr<ConfigPartitioner>> ConfigPartitioner::make(
 OpsToNotDecompose ConfigPartitioner::ops_to_not_decompose(const Program&) const {
   OpsToNotDecompose kept;
   for (const auto& [op, config] : *configs_) kept.ops.push_back(op);
-  std::ranges::sort(kept.ops, {}, &Symbol::str);
+  std::ranges::sort(kept.ops, {}, &Name::str);
   kept.filter = [configs = configs_](const Node& node) {
     auto config = configs->find(node.op());
     return config != configs->end() && config->second->keeps_whole(node);

@@ -78,7 +78,7 @@ class SizeNames {
     return sizes_.emplace(pattern.expr()->name, size).first->second == size;
   }
 
-  std::unordered_map<Symbol, SymInt> sizes_;
+  std::unordered_map<Name, SymInt> sizes_;
 };
 
 // Tries one pattern at one node after another.
@@ -124,7 +124,7 @@ class Matcher {
     return false;
   }
 
-  std::vector<const Node*> users_of(const Value& value, Symbol op) const {
+  std::vector<const Node*> users_of(const Value& value, Name op) const {
     std::vector<const Node*> users;
     std::size_t looked_at = 0;
     for (const Use& use : value.uses()) {
@@ -312,7 +312,7 @@ std::vector<PatternMatch> find_matches(const Method& method, const Graph& graph,
                                        std::span<const Pattern> patterns) {
   const NodeOrder order(graph);
   std::vector<std::uint8_t> is_taken(graph.node_ids(), 0);
-  std::unordered_map<Symbol, std::vector<const Node*>> nodes_by_op;
+  std::unordered_map<Name, std::vector<const Node*>> nodes_by_op;
   for (const Node& node : graph.nodes()) nodes_by_op[node.op()].push_back(&node);
   const std::vector<InputData> data = input_data(method);
   std::vector<PatternMatch> matches;

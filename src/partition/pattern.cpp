@@ -117,7 +117,7 @@ Status Pattern::add_node(const Node& node) {
     const bool is_twice = index >= 0 && static_cast<std::size_t>(index) < entry.positional;
     if (is_twice) return fault(fmt::format("argument '{}' is given twice", named.name.str()));
     entry.wishes.push_back({.position = index < 0 ? 0 : static_cast<std::size_t>(index),
-                            .keyword = index < 0 ? named.name : Symbol(),
+                            .keyword = index < 0 ? named.name : Name(),
                             .argument = &named.value});
   }
   if (entry.any_order && entry.positional < 2) return fault("!any_order needs two positional arguments");

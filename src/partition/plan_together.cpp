@@ -161,7 +161,7 @@ class MethodPlanner {
   }
 
   void record(const Graph& graph, const OwnersPlan& plan, const std::vector<OwnerQuestion>& questions) {
-    std::vector<Symbol> tags;
+    std::vector<Name> tags;
     tags.reserve(plan.owner_of.size());
     for (std::uint32_t owner : plan.owner_of) {
       tags.push_back(new_tag(owner));
@@ -171,7 +171,7 @@ class MethodPlanner {
     if (&graph != method_.graph.get()) return;
     const auto tag_of = [&](const Node& node) {
       const std::uint32_t region = plan.region_of[(*order_)[node]];
-      return region == no_region || !moves(plan.owner_of[region], MovedData::Constants) ? Symbol()
+      return region == no_region || !moves(plan.owner_of[region], MovedData::Constants) ? Name()
                                                                                         : tags[region];
     };
     tag_constants(method_, data_, tag_of, result_);
@@ -186,7 +186,7 @@ class MethodPlanner {
             .is_isolated = !options.apart.empty()};
   }
 
-  void add_verdicts(const Graph& graph, const OwnersPlan& plan, const std::vector<Symbol>& tags) {
+  void add_verdicts(const Graph& graph, const OwnersPlan& plan, const std::vector<Name>& tags) {
     std::vector<RefusalReasons::Owner> owners;
     owners.reserve(proposals_.size());
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
@@ -222,11 +222,11 @@ class MethodPlanner {
     return proposals_[owner].options.moved_data >= data;
   }
 
-  Symbol new_tag(std::uint32_t owner) {
+  Name new_tag(std::uint32_t owner) {
     const ProposeOptions& options = proposals_[owner].options;
     std::uint32_t& next = next_tag_[options.owner];
     for (;;) {
-      const Symbol tag(fmt::format("{}{}", options.owner, next++));
+      const Name tag(fmt::format("{}{}", options.owner, next++));
       if (!result_.partition_tags.try_emplace(tag, options.spec).second) continue;
       owner_of_tag_.emplace(tag, owner);
       return tag;
@@ -264,7 +264,7 @@ class MethodPlanner {
     }
   }
 
-  void move_unused_data(Symbol tag) {
+  void move_unused_data(Name tag) {
     for (std::size_t i = 0; i < data_.size(); ++i) {
       const Value* input = method_.graph->inputs()[i];
       if (data_[i] == InputData::Constant && !input->has_uses())
@@ -279,7 +279,7 @@ class MethodPlanner {
   const Effects effects_;
   std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // by owner
   std::unordered_map<std::string, std::uint32_t> next_tag_;       // by the owner's name
-  std::unordered_map<Symbol, std::uint32_t> owner_of_tag_;
+  std::unordered_map<Name, std::uint32_t> owner_of_tag_;
   std::unordered_map<const Node*, std::uint32_t> taken_with_bodies_;  // node -> owner
   std::unordered_set<const Graph*> visited_;
   PartitionResult result_;

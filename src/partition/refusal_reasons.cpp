@@ -46,13 +46,13 @@ Verdict RefusalReasons::of(std::uint32_t node) const {
 Verdict RefusalReasons::by_owner(std::size_t owner, std::uint32_t node) const {
   const OwnerAnswer& plan = owners_[owner].plan;
   switch (plan.placement[node]) {
-    case Placement::TooSmall:
-    case Placement::NotWorth:
+    case NodeOutcome::TooSmall:
+    case NodeOutcome::NotWorth:
       return by_island(owners_[owner], plan.refused_islands[plan.refused_island_of[node]]);
-    case Placement::Neutral:
+    case NodeOutcome::Neutral:
       return refuse("no-compute", nothing_computed).refusal;
-    case Placement::InRegion:
-    case Placement::Unsupported:
+    case NodeOutcome::InRegion:
+    case NodeOutcome::Unsupported:
       break;
   }
   GraphAnswers& answers = owners_[owner].answers;

@@ -20,7 +20,7 @@ class ConstantTags {
       if (value != nullptr) known_.emplace(value->index(), tag.id());  // lowering rejects null values
     }
   }
-  void add(const Value& value, Symbol tag) {
+  void add(const Value& value, Name tag) {
     if (!known_.empty() && known_.contains({value.index(), tag.id()})) return;
     result_.constant_tags.emplace_back(&value, tag);
   }
@@ -53,7 +53,7 @@ class BufferPlacer {
   }
 
   struct Place {
-    Symbol tag;          // empty: the buffer stays in the method
+    Name tag;            // empty: the buffer stays in the method
     std::string reason;  // why the buffer stays
   };
 
@@ -66,7 +66,7 @@ class BufferPlacer {
     const Argument& written = method_.graph->outputs()[writes.front()];
     const Node* writer = written.is_value() ? written.as_value()->producer() : nullptr;
     if (writer == nullptr) return {{}, "no node makes its new value"};
-    const Symbol tag = tag_of(*writer);
+    const Name tag = tag_of(*writer);
     const bool together = std::ranges::all_of(buffer.uses(), [&](const Use& use) {
       return !use.user()->is_return() && tag_of(*use.user()) == tag;
     });
@@ -75,14 +75,14 @@ class BufferPlacer {
   }
 
  private:
-  Symbol tag_of(const Node& node) const {
+  Name tag_of(const Node& node) const {
     auto found = tag_of_.find(&node);
-    return found == tag_of_.end() ? Symbol() : found->second;
+    return found == tag_of_.end() ? Name() : found->second;
   }
 
   std::string name_with_tag(const Node& node) const {
     if (node.is_return()) return "the method's result";
-    const Symbol tag = tag_of(node);
+    const Name tag = tag_of(node);
     return fmt::format("%{} ({})", node.display_name(), tag.empty() ? "untagged" : tag.str());
   }
 
@@ -101,17 +101,17 @@ class BufferPlacer {
   }
 
   const Method& method_;
-  std::unordered_map<const Node*, Symbol> tag_of_;
-  std::unordered_map<Symbol, std::vector<std::size_t>> writes_;  // target -> indices of outputs
-  std::unordered_map<Symbol, int> inputs_of_;                    // target -> number of inputs
-  std::unordered_map<Symbol, Symbol> shared_;                    // target -> another method that uses it
+  std::unordered_map<const Node*, Name> tag_of_;
+  std::unordered_map<Name, std::vector<std::size_t>> writes_;  // target -> indices of outputs
+  std::unordered_map<Name, int> inputs_of_;                    // target -> number of inputs
+  std::unordered_map<Name, Name> shared_;                      // target -> another method that uses it
 };
 
 }  // namespace
 
 namespace {
 
-std::vector<InputData> input_data(const Method& method, const std::unordered_set<Symbol>& mutated) {
+std::vector<InputData> input_data(const Method& method, const std::unordered_set<Name>& mutated) {
   std::vector<InputData> data;
   data.reserve(method.inputs.size());
   for (const InputSpec& spec : method.inputs) {
@@ -121,7 +121,7 @@ std::vector<InputData> input_data(const Method& method, const std::unordered_set
   return data;
 }
 
-void add_mutated(const Method& method, std::unordered_set<Symbol>& mutated) {
+void add_mutated(const Method& method, std::unordered_set<Name>& mutated) {
   for (const OutputSpec& output : method.outputs) {
     if (output.mutates_data()) mutated.insert(output.target);
   }
@@ -130,13 +130,13 @@ void add_mutated(const Method& method, std::unordered_set<Symbol>& mutated) {
 }  // namespace
 
 std::vector<InputData> input_data(const Method& method) {
-  std::unordered_set<Symbol> mutated;
+  std::unordered_set<Name> mutated;
   add_mutated(method, mutated);
   return input_data(method, mutated);
 }
 
 std::vector<InputData> input_data(const Program& program, const Method& method) {
-  std::unordered_set<Symbol> mutated;
+  std::unordered_set<Name> mutated;
   for (const auto& each : program.methods) add_mutated(*each, mutated);
   return input_data(method, mutated);
 }
@@ -147,16 +147,16 @@ bool is_method_input(const Method& method, const Value& value) {
 }
 
 void tag_constants(const Method& method, std::span<const InputData> data,
-                   const std::function<Symbol(const Node&)>& tag_of, PartitionResult& result) {
+                   const std::function<Name(const Node&)>& tag_of, PartitionResult& result) {
   ConstantTags constants(result);
-  std::vector<Symbol> tags;  // tags of the users, last user first
-  std::unordered_map<Symbol, std::size_t> last_input;
+  std::vector<Name> tags;  // tags of the users, last user first
+  std::unordered_map<Name, std::size_t> last_input;
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (data[i] != InputData::Constant) continue;
     const Value& input = *method.graph->inputs()[i];
     tags.clear();
     for (const Use& use : input.uses()) {
-      const Symbol tag = use.user()->is_return() ? Symbol() : tag_of(*use.user());
+      const Name tag = use.user()->is_return() ? Name() : tag_of(*use.user());
       if (!tag.empty() && (tags.empty() || tags.back() != tag)) tags.push_back(tag);
     }
     for (std::size_t place = tags.size(); place-- > 0;) {
@@ -169,10 +169,10 @@ void tag_constants(const Method& method, std::span<const InputData> data,
 }
 
 void tag_constant_data(const Method& method, PartitionResult& result) {
-  const std::unordered_map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
+  const std::unordered_map<const Node*, Name> tags(result.node_tags.begin(), result.node_tags.end());
   const auto tag_of = [&](const Node& node) {
     auto found = tags.find(&node);
-    return found == tags.end() ? Symbol() : found->second;
+    return found == tags.end() ? Name() : found->second;
   };
   tag_constants(method, input_data(method), tag_of, result);
 }

@@ -32,7 +32,7 @@ bool is_method_input(const Method& method, const Value& value);
 // Adds an entry for each constant and each tag of its users. `tag_of` returns the empty tag for users that do
 // not count. Constants are in input order, tags in order of use.
 void tag_constants(const Method& method, std::span<const InputData> data,
-                   const std::function<Symbol(const Node&)>& tag_of, PartitionResult& result);
+                   const std::function<Name(const Node&)>& tag_of, PartitionResult& result);
 
 // Tags each constant with all tags of its users. It also stays in the method if an untagged node uses it.
 void tag_constant_data(const Method& method, PartitionResult& result);

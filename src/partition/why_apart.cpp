@@ -24,7 +24,7 @@ constexpr std::uint32_t none = 0xFFFFFFFF;
 // The part of a partition result that belongs to one graph.
 struct GraphResult {
   const Graph* graph;
-  std::vector<std::pair<const Node*, Symbol>> tags;
+  std::vector<std::pair<const Node*, Name>> tags;
   std::vector<const Node*> neutral;
 };
 
@@ -46,7 +46,7 @@ std::vector<GraphResult> by_graph(const PartitionResult& result) {
 
 // The partitions of a numbered graph, in topological order.
 struct Partitions {
-  std::vector<Symbol> tags;
+  std::vector<Name> tags;
   std::vector<std::uint32_t> of;  // by node, or none
 };
 
@@ -68,9 +68,9 @@ std::vector<std::uint32_t> depths(const RegionGraph& graph,
 
 Partitions ordered_partitions(const NumberedGraph& numbered, const GraphResult& result) {
   const RegionGraph& graph = numbered.regions;
-  std::vector<Symbol> tags;
+  std::vector<Name> tags;
   std::vector<std::vector<std::uint32_t>> nodes;
-  std::unordered_map<Symbol, std::size_t> place;
+  std::unordered_map<Name, std::size_t> place;
   for (const auto& [node, tag] : result.tags) {
     const auto [found, is_new] = place.try_emplace(tag, tags.size());
     if (is_new) tags.push_back(tag);
@@ -187,8 +187,8 @@ bool are_linked(const std::vector<const Node*>& path) {
 class OneBackend {
  public:
   // `of`: per node, or none. `partitions`: those of all backends in the graph.
-  OneBackend(const NumberedGraph& numbered, const GraphResult& result, std::vector<Symbol> tags,
-             std::vector<std::uint32_t> of, const std::unordered_map<Symbol, PartitionPlan>& plans,
+  OneBackend(const NumberedGraph& numbered, const GraphResult& result, std::vector<Name> tags,
+             std::vector<std::uint32_t> of, const std::unordered_map<Name, PartitionPlan>& plans,
              std::size_t partitions)
       : nodes_(numbered.nodes),
         result_(result),
@@ -215,7 +215,7 @@ class OneBackend {
     for (std::uint32_t second = 1; second < tags_.size(); ++second) {
       const bool is_repeat = is_isolated(second - 1) || is_isolated(second);
       if (told == max_apart_told && !is_repeat) {
-        ++all.not_told;
+        ++all.omitted;
         continue;
       }
       WhyApart why = circle(sources, second);
@@ -225,7 +225,7 @@ class OneBackend {
                                   "which one is loaded")
                         : one_more(second);
       if (why.reason != Reason::Repeat && told == max_apart_told) {
-        ++all.not_told;
+        ++all.omitted;
         continue;
       }
       told += why.reason == Reason::Repeat ? 0 : 1;
@@ -329,9 +329,9 @@ class OneBackend {
 
   const std::vector<const Node*>& nodes_;
   const GraphResult& result_;
-  const std::vector<Symbol> tags_;
+  const std::vector<Name> tags_;
   const std::vector<std::uint32_t> of_;
-  const std::unordered_map<Symbol, PartitionPlan>& plans_;
+  const std::unordered_map<Name, PartitionPlan>& plans_;
   const bool has_other_backends_;
   std::vector<std::vector<std::uint32_t>> members_;  // per partition
   AtomGraph graph_;
@@ -343,13 +343,13 @@ void tell_of_graph(const Effects& effects, const PartitionResult& result, const 
   const NumberedGraph numbered = number_graph(*graph.graph, false, EffectOrder(effects, *graph.graph));
   const Partitions partitions = ordered_partitions(numbered, graph);
   std::vector<const DelegationSpec*> backends;
-  for (Symbol tag : partitions.tags) {
+  for (Name tag : partitions.tags) {
     const DelegationSpec* spec = &result.partition_tags.at(tag);
     if (std::ranges::none_of(backends, [&](const DelegationSpec* other) { return *other == *spec; }))
       backends.push_back(spec);
   }
   for (const DelegationSpec* backend : backends) {
-    std::vector<Symbol> tags;
+    std::vector<Name> tags;
     std::vector<std::uint32_t> number(partitions.tags.size(), none);
     for (std::size_t i = 0; i < partitions.tags.size(); ++i) {
       if (result.partition_tags.at(partitions.tags[i]) != *backend) continue;

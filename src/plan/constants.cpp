@@ -31,7 +31,7 @@ bool have_same_layout(const PlanTensor& a, const PlanTensor& b) {
 
 }  // namespace
 
-bool ConstantPool::place(PlanTensor& tensor, Symbol key, const TensorData& data, const TensorType& type,
+bool ConstantPool::place(PlanTensor& tensor, Name key, const TensorData& data, const TensorType& type,
                          bool is_output) {
   auto elements = type.static_numel();
   const std::optional<std::size_t> file = find_file(files_, key.str());

@@ -22,7 +22,7 @@ class ConstantPool {
   // Sets where `tensor`, which holds the whole constant `key`, gets its data from. An output is never
   // external: runtimes would take it for a tensor whose memory they must provide. False if the data cannot be
   // reordered to `type`.
-  bool place(PlanTensor& tensor, Symbol key, const TensorData& data, const TensorType& type, bool is_output);
+  bool place(PlanTensor& tensor, Name key, const TensorData& data, const TensorType& type, bool is_output);
   // Like place(), for a tensor that views the data of `base` with other sizes; `base` already has a place.
   void place_view(PlanTensor& tensor, const PlanTensor& base, bool is_output);
 

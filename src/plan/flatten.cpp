@@ -67,8 +67,8 @@ class Flattener {
 
   // --- new nodes for the current node
 
-  Node* add(Scope& scope, Symbol op, std::span<const Argument> args,
-            std::span<const NamedArgument> kwargs = {}, std::span<const ResultSpec> results = {}) {
+  Node* add(Scope& scope, Name op, std::span<const Argument> args, std::span<const NamedArgument> kwargs = {},
+            std::span<const ResultSpec> results = {}) {
     Node* node = graph().add(op, args, kwargs, results);
     origins_.resize(graph().node_ids());
     origins_[node->id()] = scope.node;
@@ -82,10 +82,10 @@ class Flattener {
   }
   Argument value(Scope& scope, std::string_view op, std::initializer_list<Argument> args,
                  std::string_view name, Type type) {
-    ResultSpec result{Symbol(fmt::format("{}{}.{}", scope.prefix, scope.node->display_name(), name)),
+    ResultSpec result{Name(fmt::format("{}{}.{}", scope.prefix, scope.node->display_name(), name)),
                       std::move(type)};
     return Argument::of(
-        add(scope, Symbol(op), std::span(args.begin(), args.size()), {}, std::span(&result, 1))->result());
+        add(scope, Name(op), std::span(args.begin(), args.size()), {}, std::span(&result, 1))->result());
   }
 
   Result<Value*> add_variable(Scope& scope, const Value& stands_for) {
@@ -94,7 +94,7 @@ class Flattener {
       return fail(scope,
                   fmt::format("%{}: control flow cannot give a {}", stands_for.name().str(), str(type)));
     }
-    ResultSpec result{Symbol(scope.prefix + std::string(stands_for.name().str())), type};
+    ResultSpec result{Name(scope.prefix + std::string(stands_for.name().str())), type};
     return add(scope, control_symbol(ControlOp::Variable), {}, {}, std::span(&result, 1))->result();
   }
 
@@ -135,8 +135,8 @@ class Flattener {
     for (const auto& [name, argument] : node.kwargs()) kwargs.push_back({name, mapped(argument, scope)});
     std::vector<ResultSpec> results;
     for (const Value* result : node.results()) {
-      Symbol name =
-          scope.prefix.empty() ? result->name() : Symbol(scope.prefix + std::string(result->name().str()));
+      Name name =
+          scope.prefix.empty() ? result->name() : Name(scope.prefix + std::string(result->name().str()));
       results.push_back({name, result->type()});
     }
     Node* copy = add(scope, node.op(), args, kwargs, results);

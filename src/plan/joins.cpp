@@ -27,7 +27,7 @@ class Joiner {
     }
     for (const Node& node : method.graph->nodes()) {
       const OpDef* def = node.def();
-      if (def != nullptr && def->is(OpFlag::joins)) join(node);
+      if (def != nullptr && def->is(OpFlag::Concat)) join(node);
     }
     return std::move(joins_);
   }

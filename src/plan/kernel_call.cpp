@@ -49,7 +49,7 @@ KernelResult result_of(const OpDef& def) {
 const OpDef& op_of_kernel(const OpDef& def) {
   std::string name = def.out_name;
   if (const std::size_t colons = name.find("::"); colons != name.npos) name.replace(colons, 2, ".");
-  const OpDef* found = torch_ops()->find(Symbol(name));
+  const OpDef* found = torch_ops()->find(Name(name));
   return found == nullptr ? def : *found;
 }
 
@@ -85,7 +85,7 @@ Result<KernelUse> MethodPlanner::kernel_use_of(const Node& node, const OpDef& de
     }
     use.args.push_back({.def = &arg, .source = static_cast<std::size_t>(source)});
   }
-  for (std::size_t i : renewed_arguments(kernel)) {
+  for (std::size_t i : donated_arguments(kernel)) {
     use.args[i].is_written = true;
     --use.result_count;
   }

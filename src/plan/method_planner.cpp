@@ -243,7 +243,7 @@ Result<std::int32_t> MethodPlanner::index_of(const Value& value, const Node* use
   const TensorData* data = constant_data(program_, method_, value);
   if (data == nullptr) return fail(user, fmt::format("%{} has no value in the plan", value.name().str()));
   PlanTensor tensor = placement_[value].tensor;
-  Symbol key = input_spec(method_, value)->target;
+  Name key = input_spec(method_, value)->target;
   if (!constants_.place(tensor, key, *data, value.tensor(), is_output(value))) {
     return fail(user, fmt::format("constant %{} lies in memory in another order than its type says",
                                   value.name().str()));
@@ -290,9 +290,9 @@ Status MethodPlanner::plan_node(const Node& node) {
   }
   if (is_delegate_call(node)) return plan_delegate(node);
   const OpDef* def = node.def();
-  if (def != nullptr && def->is(OpFlag::drop)) return {};
+  if (def != nullptr && def->is(OpFlag::Assertion)) return {};
   if (node.op() == "aten.index_copy.default") return plan_index_copy(node);
-  if (def != nullptr && def->is(OpFlag::symbolic)) {
+  if (def != nullptr && def->is(OpFlag::Symbolic)) {
     TRY(bool is_planned, plan_symbolic(node));
     if (is_planned) return {};
   }

@@ -150,9 +150,9 @@ class MethodPlanner {
   const Node* origin_ = nullptr;     // the node that instructions are made for, or null
   std::unordered_map<const Value*, std::int32_t> copies_;  // copies of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
-  std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
-  std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // by name: number in the program
-  std::unordered_map<Symbol, std::int32_t> delegates_;          // by name: index in the plan
+  std::unordered_map<Name, KernelUse> kernel_uses_;           // by op
+  std::unordered_map<Name, std::uint32_t> delegate_numbers_;  // by name: number in the program
+  std::unordered_map<Name, std::int32_t> delegates_;          // by name: index in the plan
   EqualDelegates equal_delegates_;
   sym::Bounder bounder_;
 };

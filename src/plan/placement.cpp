@@ -46,7 +46,7 @@ class Placer {
         options_(options),
         cuts_(choice.cuts),
         join_(choice.join),
-        renew_(choice.renew),
+        donate_(choice.renew),
         order_(order),
         loops_(*method.graph, order),
         result_{.numbers = numbers} {
@@ -70,7 +70,7 @@ class Placer {
 
   bool has_cuts() const { return has_cuts_; }
   bool has_joins() const { return !joins_.empty; }
-  bool has_renewed() const { return has_renewed_; }
+  bool has_donated() const { return has_donated_; }
 
  private:
   PlacedValue& placed(const Value& value) { return result_.values[result_.numbers[value]]; }
@@ -224,7 +224,7 @@ class Placer {
           continue;
         }
         const bool is_placed =
-            store_in_place(node, *value) || write_over_operand(node) || write_over_renewed(node, *value);
+            store_in_place(node, *value) || write_over_operand(node) || write_over_donated(node, *value);
         if (!is_placed) add_block(*value, time_of(node));
       }
     }
@@ -267,7 +267,7 @@ class Placer {
   // later.
   bool write_over_operand(const Node& node) {
     const OpDef* def = node.def();
-    if (def == nullptr || !def->is(OpFlag::pointwise) || node.results().size() != 1) return false;
+    if (def == nullptr || !def->is(OpFlag::Pointwise) || node.results().size() != 1) return false;
     const Value& result = *node.result();
     if (!result.type().is_tensor() || placed(result).kind != PlaceKind::Planned) return false;
     if (block_of_[result_.numbers[result]] != no_block) return false;  // a variable that was written before
@@ -282,8 +282,8 @@ class Placer {
   }
 
   // Places a changed copy in the memory of its source if nothing else needs that source.
-  bool write_over_renewed(const Node& node, const Value& result) {
-    const Value* renewed = renew_ ? renewed_operand(node, result.index()) : nullptr;
+  bool write_over_donated(const Node& node, const Value& result) {
+    const Value* renewed = donate_ ? donated_operand(node, result.index()) : nullptr;
     const std::uint32_t number = result_.numbers[result];
     if (renewed == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
       return false;
@@ -295,7 +295,7 @@ class Placer {
       if (place.kind == PlaceKind::Planned && block_of_[place.base] == block) ++readers;
     }
     if (readers > 1) return false;
-    has_renewed_ = true;
+    has_donated_ = true;
     take_block(result, block);
     return true;
   }
@@ -349,7 +349,7 @@ class Placer {
       for (const Value* value = store.content; value != nullptr && may_move(*value);) {
         stored_in_[placed(*value).base] = store.target;
         const Node* node = value->producer();
-        value = node == nullptr ? nullptr : renewed_operand(*node, value->index());
+        value = node == nullptr ? nullptr : donated_operand(*node, value->index());
         if (value != nullptr && last_use_[placed(*value).base] != time_of(*node)) break;
       }
     }
@@ -358,12 +358,12 @@ class Placer {
   // Writes the new content of a buffer into the buffer if its old content is not needed after this node. The
   // node itself may read it if its kernel reads each element before writing it.
   bool store_in_place(const Node& node, const Value& result) {
-    if (node.results().size() != 1 && renewed_operand(node, result.index()) == nullptr) return false;
+    if (node.results().size() != 1 && donated_operand(node, result.index()) == nullptr) return false;
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
     const OpDef* def = node.def();
     bool is_call = is_delegate_call(node) ||
-                   (def != nullptr && (def->is(OpFlag::copies_first) || !def->out_name.empty()));
+                   (def != nullptr && (def->is(OpFlag::MayAliasOperand) || !def->out_name.empty()));
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last <= time_of(node) && may_overwrite(node, result, *target);
@@ -377,9 +377,9 @@ class Placer {
   }
 
   bool may_overwrite(const Node& node, const Value& result, const Value& target) {
-    const Value* renewed = renewed_operand(node, result.index());
+    const Value* renewed = donated_operand(node, result.index());
     const OpDef* def = node.def();
-    const bool is_pointwise = def != nullptr && def->is(OpFlag::pointwise);
+    const bool is_pointwise = def != nullptr && def->is(OpFlag::Pointwise);
     std::size_t readers = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
@@ -464,8 +464,8 @@ class Placer {
   const PlanOptions& options_;
   Cuts cuts_;
   bool join_;
-  bool renew_;
-  bool has_renewed_ = false;
+  bool donate_;
+  bool has_donated_ = false;
   bool has_cuts_ = false;
   const NodeOrder& order_;
   Loops loops_;
@@ -490,7 +490,7 @@ Result<Placement> place_values(const Program& program, const Method& method, con
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
   bool has_joins = false;
-  bool has_renewed = false;
+  bool has_donated = false;
   auto best_cuts = [&](bool join, bool renew) -> Result<Placement> {
     auto placer = [&](Cuts cuts) {
       return Placer(program, method, order, numbers, state, options,
@@ -499,7 +499,7 @@ Result<Placement> place_values(const Program& program, const Method& method, con
     Placer with_cuts = placer(Cuts::All);
     TRY(Placement best, with_cuts.run());
     has_joins |= with_cuts.has_joins();
-    has_renewed |= with_cuts.has_renewed();
+    has_donated |= with_cuts.has_donated();
     if (!with_cuts.has_cuts()) return best;
     TRY(Placement none, placer(Cuts::None).run());
     if (best.arena_bytes <= none.arena_bytes) return best;
@@ -509,7 +509,7 @@ Result<Placement> place_values(const Program& program, const Method& method, con
   TRY(Placement best, best_cuts(true, true));
   const std::pair<bool, bool> others[] = {{true, false}, {false, true}, {false, false}};
   for (const auto& [join, renew] : others) {
-    if ((!join && !has_joins) || (!renew && !has_renewed)) continue;
+    if ((!join && !has_joins) || (!renew && !has_donated)) continue;
     TRY(Placement other, best_cuts(join, renew));
     if (other.arena_bytes < best.arena_bytes) best = std::move(other);
   }

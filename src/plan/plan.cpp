@@ -38,11 +38,11 @@ std::vector<const Method*> methods_by_name(const Program& program) {
 Status check_stateful_delegates(const Program& program) {
   const StatefulDelegates stateful(program);
   if (stateful.empty()) return {};
-  std::unordered_map<Symbol, const Method*> callers;
+  std::unordered_map<Name, const Method*> callers;
   for (const Method* method : methods_by_name(program)) {
     for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
-        const Symbol delegate = called_delegate(node);
+        const Name delegate = called_delegate(node);
         if (!stateful.contains(delegate)) continue;
         const Method* first = callers.try_emplace(delegate, method).first->second;
         if (first == method) continue;

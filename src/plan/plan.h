@@ -58,7 +58,7 @@ inline constexpr std::string_view no_bound = "plan.no-bound";
 
 // A reason why a program cannot be executed.
 struct Refusal {
-  Symbol method;
+  Name method;
   const Node* node = nullptr;  // node of the program, perhaps in a body; null: the cause is not one node
   Diagnostic cause;
 };

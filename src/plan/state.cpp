@@ -70,7 +70,7 @@ class StateBuilder {
   }
 
   // Memory starts as zeros, so an initial value of zeros needs no bytes in the file.
-  Status add_initial_value(Symbol key, StateSlot& slot) {
+  Status add_initial_value(Name key, StateSlot& slot) {
     if (slot.bytes == 0) return {};
     const TensorData* data = program_.find_data(key);
     if (data != nullptr && is_zero(*data)) return {};
@@ -80,15 +80,15 @@ class StateBuilder {
                    "the initial value lies in memory in another order than the buffer's type says");
   }
 
-  static Failure fail(const Method& method, Symbol key, std::string_view message) {
+  static Failure fail(const Method& method, Name key, std::string_view message) {
     return plan_error(method.name, nullptr, fmt::format("buffer {} {}", in_quotes(key.str()), message));
   }
 
   const Program& program_;
   State state_;
   ConstantPool initial_;
-  std::unordered_set<Symbol> is_known_;
-  std::unordered_set<Symbol> seen_in_method_;
+  std::unordered_set<Name> is_known_;
+  std::unordered_set<Name> seen_in_method_;
 };
 
 // The graph inputs that outputs can store to, by name.
@@ -108,8 +108,8 @@ class Targets {
   }
 
  private:
-  std::unordered_map<Symbol, const Value*> by_key_;
-  std::unordered_map<Symbol, const Value*> by_name_;
+  std::unordered_map<Name, const Value*> by_key_;
+  std::unordered_map<Name, const Value*> by_name_;
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ struct StateSlot {
 };
 
 struct State {
-  std::map<Symbol, StateSlot, SymbolTextLess> slots;  // by data key
-  std::vector<TensorData> initial_values;             // contiguous
+  std::map<Name, StateSlot, SymbolTextLess> slots;  // by data key
+  std::vector<TensorData> initial_values;           // contiguous
 };
 
 // Lays out the state of all methods together.

@@ -18,14 +18,14 @@ constexpr std::uint64_t max_tensor_bytes = std::uint64_t{1} << 40;
 
 // Returns the first symbol of the expression whose upper bound is too large to plan with, or nullopt.
 std::optional<std::string> unbounded_symbol(const SymInt& size, const Ranges& ranges) {
-  for (Symbol symbol : symbols_of(size.expr())) {
+  for (Name symbol : symbols_of(size.expr())) {
     auto range = ranges.find(symbol.str());
     if (range == ranges.end() || range->second.max > max_size) return std::string(symbol.str());
   }
   return std::nullopt;
 }
 
-Failure unbounded(const Value& value, std::size_t dim, const Ranges& ranges, Symbol method) {
+Failure unbounded(const Value& value, std::size_t dim, const Ranges& ranges, Name method) {
   const SymInt& size = value.tensor().sizes[dim];
   if (size.is_constant()) {
     return plan_error(method, value.producer(),
@@ -44,7 +44,7 @@ Failure unbounded(const Value& value, std::size_t dim, const Ranges& ranges, Sym
   return failure;
 }
 
-Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, Symbol method) {
+Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, Name method) {
   const TensorType& type = value.tensor();
   auto fail = [&](std::string_view message) {
     return plan_error(method, value.producer(), fmt::format("%{}: {}", value.name().str(), message));
@@ -95,7 +95,7 @@ std::optional<std::string> unbounded_symbol(const TensorType& type, const Ranges
 
 }  // namespace
 
-Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint) {
+Failure plan_error(Name method, const Node* node, std::string_view message, std::string_view hint) {
   std::string where = fmt::format("method {}", method.str());
   if (node == nullptr) return failure("plan", where, message, hint);
   return node_failure(*node, "plan", message, hint, fmt::format("{}, node {}", where, node->display_name()));

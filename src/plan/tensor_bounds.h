@@ -27,7 +27,7 @@ struct RefusedNode {
 // size, more than 2^31 elements along a dimension, an unknown element type or layout.
 class TensorBounds {
  public:
-  TensorBounds(Ranges ranges, Symbol method) : ranges_(std::move(ranges)), method_(method) {}
+  TensorBounds(Ranges ranges, Name method) : ranges_(std::move(ranges)), method_(method) {}
 
   // Always returns a tensor of the value's rank, so that planning finds further errors. Each unbounded symbol
   // is refused once; later values assume a small bound for it.
@@ -35,10 +35,10 @@ class TensorBounds {
 
  private:
   Ranges ranges_;
-  Symbol method_;
+  Name method_;
 };
 
 // Returns a planner error about a node; null: about a graph input that the message names.
-Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint = {});
+Failure plan_error(Name method, const Node* node, std::string_view message, std::string_view hint = {});
 
 }  // namespace depute

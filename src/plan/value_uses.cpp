@@ -74,7 +74,7 @@ class UseFinder {
   const NodeOrder& order_;
   const ValueNumbers& numbers_;
   const std::vector<std::uint64_t>& bytes_;
-  std::unordered_map<Symbol, std::uint32_t> padding_;  // by delegate
+  std::unordered_map<Name, std::uint32_t> padding_;  // by delegate
   ValueUses uses_;
 };
 

@@ -129,8 +129,8 @@ class VariableJoiner {
   bool may_write_over(const Node& node, const Place& place) const {
     const OpDef* def = node.def();
     if (def == nullptr || node.results().size() != 1) return false;
-    if (!node.result()->type().is_tensor()) return def->is(OpFlag::symbolic);
-    if (!def->is(OpFlag::pointwise)) return false;
+    if (!node.result()->type().is_tensor()) return def->is(OpFlag::Symbolic);
+    if (!def->is(OpFlag::Pointwise)) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       bool is_in_place = numbers_[root_of(operand)] == numbers_[*place.values.front()];

@@ -59,7 +59,7 @@ bool is_order_kept(const Node& node) {
   const TensorType& from = node.operand(0)->tensor();
   if (keeps_order(from, type)) return true;
   const OpCall call(node);
-  if (call.def().arg_index(Symbol("dims")) < 0 || !call["dims"].is_list()) return false;
+  if (call.def().arg_index(Name("dims")) < 0 || !call["dims"].is_list()) return false;
   std::int64_t last = -1;
   for (const Argument& dim : call["dims"].as_list()) {
     if (!dim.is_int()) return false;

@@ -19,7 +19,7 @@ namespace {
 Program with_activations(const Program& program, const Method& method, const StaticPlan& plan) {
   Program copy = clone(program);
   Method& own = *copy.find_method(method.name.str());
-  std::unordered_map<Symbol, Value*> values;
+  std::unordered_map<Name, Value*> values;
   for (Value* input : own.graph->inputs()) values.emplace(input->name(), input);
   for (Node& node : own.graph->nodes()) {
     for (Value* result : node.results()) values.emplace(result->name(), result);
@@ -46,23 +46,23 @@ class Calibrator {
         method_(*program_.find_method(method.name.str())),
         observers_(plan.groups) {}
 
-  Status run(const std::vector<std::vector<Content>>& samples, int jobs, ProgramState& state,
+  Status run(const std::vector<std::vector<RuntimeValue>>& samples, int jobs, ProgramState& state,
              const CalibrationProgress& progress) {
     TRY_STATUS(tell(progress, 0, samples.size()));
     const bool has_state =
         !state.data.empty() || std::ranges::any_of(method_.outputs, &OutputSpec::mutates_data);
     const std::size_t at_once = has_state ? 1 : static_cast<std::size_t>(std::max(jobs, 1));
     for (std::size_t first = 0; first < samples.size(); first += at_once) {
-      std::vector<Result<std::vector<Content>>> outputs(std::min(at_once, samples.size() - first));
+      std::vector<Result<std::vector<RuntimeValue>>> outputs(std::min(at_once, samples.size() - first));
       if (has_state) {
         outputs[0] = interpret(program_, method_, samples[first], state);
       } else {
         parallel_for(outputs.size(), jobs,
                      [&](std::size_t i) { outputs[i] = interpret(program_, method_, samples[first + i]); });
       }
-      std::vector<std::vector<Content>> held;
+      std::vector<std::vector<RuntimeValue>> held;
       for (auto& output : outputs) {
-        TRY(std::vector<Content> contents, std::move(output));
+        TRY(std::vector<RuntimeValue> contents, std::move(output));
         held.push_back(std::move(contents));
       }
       TRY_STATUS(observe(held, first, jobs));
@@ -90,7 +90,7 @@ class Calibrator {
   }
 
   // Each thread observes one group, with its values of all samples in sample order.
-  Status observe(const std::vector<std::vector<Content>>& held, std::size_t first_sample, int jobs) {
+  Status observe(const std::vector<std::vector<RuntimeValue>>& held, std::size_t first_sample, int jobs) {
     std::vector<Status> statuses(observers_.size());
     parallel_for(observers_.size(), jobs,
                  [&](std::size_t group) { statuses[group] = observe_group(held, first_sample, group); });
@@ -98,10 +98,10 @@ class Calibrator {
     return {};
   }
 
-  Status observe_group(const std::vector<std::vector<Content>>& held, std::size_t first_sample,
+  Status observe_group(const std::vector<std::vector<RuntimeValue>>& held, std::size_t first_sample,
                        std::size_t group) {
     for (std::size_t sample = 0; sample < held.size(); ++sample) {
-      const std::vector<Content>& contents = held[sample];
+      const std::vector<RuntimeValue>& contents = held[sample];
       const std::size_t start = contents.size() - plan_.activations.size();
       for (std::size_t i = 0; i < plan_.activations.size(); ++i) {
         const StaticPlan::Activation& activation = plan_.activations[i];

@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-using Samples = std::vector<Content>;
+using Samples = std::vector<RuntimeValue>;
 
 // Splits a dense tensor into `count` parts, each with its own copy of its elements.
 Samples cut(const TensorData& data, const Dims& sizes, std::int64_t count) {
@@ -26,14 +26,14 @@ Samples cut(const TensorData& data, const Dims& sizes, std::int64_t count) {
   return samples;
 }
 
-Content literal(const Argument& argument) {
+RuntimeValue literal(const Argument& argument) {
   if (argument.kind == Argument::Kind::Int) return argument.as_int();
   if (argument.kind == Argument::Kind::Float) return argument.as_double();
   if (argument.kind == Argument::Kind::Bool) return argument.as_bool();
   return {};
 }
 
-Content number_of(const TensorData& data) {
+RuntimeValue number_of(const TensorData& data) {
   const TensorData dense = data.contiguous();
   std::int64_t number = 0;
   std::memcpy(&number, dense.dense_bytes().data(), sizeof number);
@@ -45,14 +45,14 @@ class SampleReader {
   SampleReader(const Method& method, const Calibration& calibration)
       : method_(method), calibration_(calibration) {}
 
-  Result<std::vector<std::vector<Content>>> read() {
+  Result<std::vector<std::vector<RuntimeValue>>> read() {
     std::vector<Samples> inputs;
     std::size_t place = 0;
     for (std::size_t i = 0; i < method_.inputs.size(); ++i) {
       const InputSpec& spec = method_.inputs[i];
       if (spec.has_data()) continue;
       if (spec.kind != InputSpec::Kind::UserInput || spec.constant) {
-        inputs.push_back({spec.constant ? literal(*spec.constant) : Content()});
+        inputs.push_back({spec.constant ? literal(*spec.constant) : RuntimeValue()});
         place += spec.kind == InputSpec::Kind::UserInput ? 1 : 0;
         continue;
       }
@@ -105,7 +105,7 @@ class SampleReader {
         const std::string numbered = fmt::format("{}/{}", name, i);
         const TensorData* data = find(numbered);
         if (data == nullptr) break;
-        TRY(Content sample, one_sample(input, numbered, *data));
+        TRY(RuntimeValue sample, one_sample(input, numbered, *data));
         samples.push_back(std::move(sample));
       }
       if (!samples.empty()) return samples;
@@ -125,10 +125,10 @@ class SampleReader {
                 fmt::format("save it as {}: elements are not converted", depute::name(wanted)));
   }
 
-  Result<Content> one_sample(const Value& input, const std::string& name, const TensorData& data) const {
+  Result<RuntimeValue> one_sample(const Value& input, const std::string& name, const TensorData& data) const {
     const bool is_number = input.type().kind == Type::Kind::SymInt && data.type.dtype == ScalarType::I64;
     if (is_number && data.type.rank() == 0) return number_of(data);
-    Content content = cut(data, data.type.sizes, 1)[0];
+    RuntimeValue content = cut(data, data.type.sizes, 1)[0];
     if (!fits_type(content, input.type())) return does_not_fit(input, name, data);
     return content;
   }
@@ -136,7 +136,7 @@ class SampleReader {
   Result<Samples> cut_array(const Value& input, const std::string& name, const TensorData& data) const {
     const Type& type = input.type();
     if (!type.is_tensor()) {
-      TRY(Content sample, one_sample(input, name, data));
+      TRY(RuntimeValue sample, one_sample(input, name, data));
       return Samples{std::move(sample)};
     }
     const Dims& sizes = data.type.sizes;
@@ -159,7 +159,7 @@ class SampleReader {
   }
 
   // Returns one call per sample: the n-th sample of each input, and the same fixed values in every call.
-  Result<std::vector<std::vector<Content>>> calls(const std::vector<Samples>& inputs) const {
+  Result<std::vector<std::vector<RuntimeValue>>> calls(const std::vector<Samples>& inputs) const {
     if (is_given_.empty())
       return failure("calibrate", calibration_.name, "the method has no inputs to calibrate with");
     const std::size_t count = inputs[is_given_[0]].size();
@@ -170,7 +170,7 @@ class SampleReader {
                                  inputs[is_given_[i]].size(), given_names_[i]),
                      "each call needs one of each input");
     }
-    std::vector<std::vector<Content>> all(count);
+    std::vector<std::vector<RuntimeValue>> all(count);
     for (std::size_t i = 0; i < count; ++i) {
       for (const Samples& samples : inputs) all[i].push_back(samples[samples.size() == count ? i : 0]);
     }
@@ -186,8 +186,8 @@ class SampleReader {
 
 }  // namespace
 
-Result<std::vector<std::vector<Content>>> calibration_samples(const Method& method,
-                                                              const Calibration& calibration) {
+Result<std::vector<std::vector<RuntimeValue>>> calibration_samples(const Method& method,
+                                                                   const Calibration& calibration) {
   return SampleReader(method, calibration).read();
 }
 

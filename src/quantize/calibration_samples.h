@@ -12,7 +12,7 @@
 namespace depute {
 
 // Returns the values of all inputs for each call, in the form of interpret().
-Result<std::vector<std::vector<Content>>> calibration_samples(const Method& method,
-                                                              const Calibration& calibration);
+Result<std::vector<std::vector<RuntimeValue>>> calibration_samples(const Method& method,
+                                                                   const Calibration& calibration);
 
 }  // namespace depute

@@ -16,7 +16,7 @@ namespace depute {
 namespace {
 
 // -128 is not used, so that weights are symmetric.
-constexpr int most_weight = 127;
+constexpr int max_weight = 127;
 
 // The channels of a weight: of(i) is the channel of element i, and each channel has a scale.
 struct Channels {
@@ -35,14 +35,14 @@ Channels channels_of(const Dims& sizes, std::size_t axis, std::span<const float>
     float& largest = channels.scales[channels.of(i)];
     largest = std::max(largest, std::abs(weights[i]));
   }
-  for (float& scale : channels.scales) scale = std::max(scale / most_weight, least_scale);
+  for (float& scale : channels.scales) scale = std::max(scale / max_weight, min_scale);
   return channels;
 }
 
 // Multiplies by the inverse of the scale, like torch.
 std::byte weight_integer(float x, float scale) {
   const float nearest = std::nearbyint(x * (1 / scale));
-  return static_cast<std::byte>(static_cast<int>(std::clamp<float>(nearest, -most_weight, most_weight)));
+  return static_cast<std::byte>(static_cast<int>(std::clamp<float>(nearest, -max_weight, max_weight)));
 }
 
 std::vector<std::byte> weight_integers(const TensorData& data, std::size_t axis) {
@@ -99,7 +99,7 @@ Status write(Method& method, NewConstants& constants, const ChannelWeight& weigh
   b.inherit(*weight.layer);
   Value* back = b.call("quantized_decomposed.dequantize_per_channel.default",
                        {own_integers, own_scales, own_zeros, static_cast<std::int64_t>(weight.axis),
-                        -most_weight, most_weight, ScalarType::I8});
+                        -max_weight, max_weight, ScalarType::I8});
   TRY_STATUS(b.status());
   set_argument(*weight.layer, "weight", Argument::of(back));
   return {};
@@ -130,7 +130,7 @@ Status write_channel_weights(Program& program, Method& method, NewConstants& con
   });
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const Node& layer = *weights[i].layer;
-    const Symbol key = input_spec(method, *weights[i].value)->target;
+    const Name key = input_spec(method, *weights[i].value)->target;
     const TensorData data = *constant_data(program, method, *weights[i].value);
     TRY_STATUS(write(method, constants, weights[i], data, found[i]));
     result.layers.push_back(

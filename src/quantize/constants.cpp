@@ -33,16 +33,16 @@ TensorData turned(TensorData data) {
 }
 
 void set_argument(Node& node, std::string_view name, Argument argument) {
-  const auto place = static_cast<std::size_t>(node.def()->arg_index(Symbol(name)));
+  const auto place = static_cast<std::size_t>(node.def()->arg_index(Name(name)));
   std::vector<Argument> args(node.args().begin(), node.args().end());
   std::vector<NamedArgument> kwargs(node.kwargs().begin(), node.kwargs().end());
-  const auto named = std::ranges::find(kwargs, Symbol(name), &NamedArgument::name);
+  const auto named = std::ranges::find(kwargs, Name(name), &NamedArgument::name);
   if (named != kwargs.end()) {
     named->value = argument;
   } else if (place < args.size()) {
     args[place] = argument;
   } else {
-    kwargs.push_back({Symbol(name), argument});
+    kwargs.push_back({Name(name), argument});
   }
   node.graph().set_args(node, args, kwargs);
 }
@@ -53,7 +53,7 @@ Value* NewConstants::add(Method& method, const std::string& name, const TensorDa
     known_key->second = program_.unique_data_key(name);
     program_.data.emplace(known_key->second, data);
   }
-  const Symbol key = known_key->second;
+  const Name key = known_key->second;
   auto [known, is_new] = values_.try_emplace(std::pair(&method, key.str()), nullptr);
   if (!is_new) return known->second;
   known->second = method.graph->add_input(key, tensor_type(data.type));

@@ -36,7 +36,7 @@ class NewConstants {
 
  private:
   Program& program_;
-  std::map<std::string, Symbol> keys_;
+  std::map<std::string, Name> keys_;
   std::map<std::pair<Method*, std::string_view>, Value*> values_;
 };
 

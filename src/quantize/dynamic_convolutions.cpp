@@ -64,7 +64,7 @@ class ConvolutionQuantizer {
       b.inherit(node);
       const std::vector<Value*> chosen =
           b.call_all("quantized_decomposed.choose_qparams.tensor",
-                     {b.own(input), -128, 127, double{least_scale}, ScalarType::I8});
+                     {b.own(input), -128, 127, double{min_scale}, ScalarType::I8});
       TRY_STATUS(b.status());
       Value* integers = b.call("quantized_decomposed.quantize_per_tensor.tensor",
                                {b.own(input), chosen[0], chosen[1], -128, 127, ScalarType::I8});

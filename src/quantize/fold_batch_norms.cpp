@@ -17,7 +17,7 @@ struct Norm {
 };
 
 bool is_training(const OpCall& call) {
-  return call.def().arg_index(Symbol("training")) >= 0 && call.boolean("training");
+  return call.def().arg_index(Name("training")) >= 0 && call.boolean("training");
 }
 
 // Returns an argument's values (`otherwise` if it is None), or nullopt if they may change at run time.

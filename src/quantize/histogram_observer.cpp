@@ -158,7 +158,7 @@ HistogramObserver::Bins HistogramObserver::best_bins() const {
   double cut_below = 0;
   double keep_below = 1;
   Bins best = {0, bin_count - 1};
-  double least_error = std::numeric_limits<double>::infinity();
+  double min_error = std::numeric_limits<double>::infinity();
   while (cut_below < keep_below) {
     const double next_cut = cut_below + cut_step;
     const double next_keep = keep_below - cut_step;
@@ -176,8 +176,8 @@ HistogramObserver::Bins HistogramObserver::best_bins() const {
     }
     if (next.first == best.first && next.last == best.last) continue;
     const double error = error_of(next);
-    if (error > least_error) break;
-    least_error = error;
+    if (error > min_error) break;
+    min_error = error;
     best = next;
   }
   return best;
@@ -190,7 +190,7 @@ Quantum HistogramObserver::quantum() const {
   const float least = std::min(least_ + width * static_cast<float>(bins.first), 0.0F);
   const float most = std::max(least_ + width * static_cast<float>(bins.last + 1), 0.0F);
   constexpr float steps = integer_count - 1;
-  const float scale = std::max((most - least) / steps, least_scale);
+  const float scale = std::max((most - least) / steps, min_scale);
   const float zero_point = -128 - std::nearbyint(least / scale);
   return {scale, static_cast<std::int64_t>(std::clamp(zero_point, -128.0F, 127.0F))};
 }

@@ -24,7 +24,7 @@ struct Quantum {
 };
 
 // The smallest scale that XNNPACK's quantizer uses.
-inline constexpr float least_scale = 0x1p-12F;
+inline constexpr float min_scale = 0x1p-12F;
 
 class HistogramObserver {
  public:

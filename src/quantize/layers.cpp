@@ -78,7 +78,7 @@ bool may_be_written(const Value& value, int permutes) {
       if (may_be_written(*user.result(), permutes + 1)) return true;
       continue;
     }
-    if (def == nullptr || def->is(OpFlag::view) || def->is(OpFlag::may_view) || def->is(OpFlag::control_flow))
+    if (def == nullptr || def->is(OpFlag::View) || def->is(OpFlag::MayView) || def->is(OpFlag::ControlFlow))
       return true;
     if (writes(*def)) return true;
   }

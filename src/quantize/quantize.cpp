@@ -170,7 +170,7 @@ struct Choice {
   Node* node;
   const QuantiseRule* rule;
   std::size_t weight;  // index in weights_
-  Symbol key;
+  Name key;
 };
 
 class Quantizer {
@@ -218,7 +218,7 @@ std::optional<std::string> Quantizer::reason_against(const Method& method, const
 // True if a static rule has quantized the layer.
 bool is_quantized(const Layer& layer) {
   const Node* maker = layer.weight->producer();
-  return maker != nullptr && maker->def() != nullptr && maker->def()->is(OpFlag::quantization);
+  return maker != nullptr && maker->def() != nullptr && maker->def()->is(OpFlag::Quantization);
 }
 
 void Quantizer::choose(Method& method, Node& node) {
@@ -236,7 +236,7 @@ void Quantizer::choose(Method& method, Node& node) {
   }
   TensorData data = *constant_data(program_, method, *layer->weight);
   if (layer->is_turned) data = turned(data);
-  const Symbol key = input_spec(method, *layer->weight)->target;
+  const Name key = input_spec(method, *layer->weight)->target;
   const std::int64_t group = rule->group == 0 ? data.type.sizes[1].value() : rule->group;
   const std::string name =
       fmt::format("{}{}.int{}.{}", key.str(), layer->is_turned ? ".t" : "", rule->weight_bits, group);

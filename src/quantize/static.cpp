@@ -21,8 +21,8 @@ namespace depute {
 namespace {
 
 // Integer range of activations.
-constexpr int least_integer = -128;
-constexpr int most_integer = 127;
+constexpr int min_integer = -128;
+constexpr int max_integer = 127;
 
 class StaticRewriter {
  public:
@@ -48,7 +48,7 @@ class StaticRewriter {
         b.inherit(*activation.value->producer());
       Value* back = b.call(
           "quantized_decomposed.dequantize_per_tensor.default",
-          {integers, double{quantum.scale}, quantum.zero_point, least_integer, most_integer, ScalarType::I8});
+          {integers, double{quantum.scale}, quantum.zero_point, min_integer, max_integer, ScalarType::I8});
       TRY_STATUS(b.status());
       for (std::size_t i = 0; i < reader->operand_count(); ++i) {
         if (reader->operand(i) == activation.value) graph_.set_operand(*reader, i, back);
@@ -78,7 +78,7 @@ class StaticRewriter {
       const auto zero_point = static_cast<float>(quantum.zero_point);
       for (const float x : floats_of(*data))
         integers.push_back(static_cast<std::byte>(static_cast<int>(
-            std::clamp<float>(std::nearbyint(x * inverse) + zero_point, least_integer, most_integer))));
+            std::clamp<float>(std::nearbyint(x * inverse) + zero_point, min_integer, max_integer))));
       const std::string name = fmt::format("{}.int8", input_spec(method_, value)->target.str());
       return constants_.add(method_, name,
                             make_data(make_tensor(ScalarType::I8, data->type.sizes), integers));
@@ -86,9 +86,9 @@ class StaticRewriter {
     Node* producer = value.producer();
     Builder b(graph_, producer == nullptr ? graph_.first() : producer->next());
     b.inherit(producer == nullptr ? reader : *producer);
-    Value* integers = b.call(
-        "quantized_decomposed.quantize_per_tensor.default",
-        {&value, double{quantum.scale}, quantum.zero_point, least_integer, most_integer, ScalarType::I8});
+    Value* integers =
+        b.call("quantized_decomposed.quantize_per_tensor.default",
+               {&value, double{quantum.scale}, quantum.zero_point, min_integer, max_integer, ScalarType::I8});
     TRY_STATUS(b.status());
     return integers;
   }

@@ -114,9 +114,9 @@ Result<Argument> read_device(GraphReader&, const Json& json, std::size_t) {
   TRY(Json type_json, json.field("type"));
   TRY(std::string_view type, type_json.string());
   TRY(Json index_json, json.optional_field("index"));
-  if (index_json.is_null()) return Argument::text(Argument::Kind::Device, Symbol(type));
+  if (index_json.is_null()) return Argument::text(Argument::Kind::Device, Name(type));
   TRY(std::int64_t index, index_json.integer());
-  return Argument::text(Argument::Kind::Device, Symbol(fmt::format("{}:{}", type, index)));
+  return Argument::text(Argument::Kind::Device, Name(fmt::format("{}:{}", type, index)));
 }
 
 Result<Argument> read_graph(GraphReader& reader, const Json& json, std::size_t) {
@@ -138,7 +138,7 @@ Result<Argument> read_map(GraphReader& reader, const Json& json, std::size_t dep
   std::vector<NamedArgument> entries;
   TRY_STATUS(json.for_each_member([&](std::string_view key, const Json& member) -> Status {
     TRY(Argument value, read_nested(reader, member, depth + 1));
-    entries.push_back({Symbol(key), value});
+    entries.push_back({Name(key), value});
     return {};
   }));
   return reader.graph().map(entries);
@@ -235,10 +235,10 @@ Result<std::optional<Argument>> read_literal(const Json& json) {
   return std::nullopt;
 }
 
-Symbol op_of_target(std::string_view target) {
+Name op_of_target(std::string_view target) {
   constexpr std::string_view prefix = "torch.ops.";
   if (target.starts_with(prefix)) target.remove_prefix(prefix.size());
-  return Symbol(target);
+  return Name(target);
 }
 
 }  // namespace depute

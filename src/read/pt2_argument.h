@@ -16,6 +16,6 @@ Result<Argument> read_argument(GraphReader& reader, const Json& json);
 Result<std::optional<Argument>> read_literal(const Json& json);
 
 // Converts "torch.ops.aten.add.Tensor" to "aten.add.Tensor"; returns other targets unchanged.
-Symbol op_of_target(std::string_view target);
+Name op_of_target(std::string_view target);
 
 }  // namespace depute

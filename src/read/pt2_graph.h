@@ -88,7 +88,7 @@ class GraphReader {
     Type type;
   };
   struct Call {
-    Symbol op;
+    Name op;
     std::vector<Argument> args;
     std::vector<NamedArgument> kwargs;
     std::vector<Definition> results;

@@ -83,7 +83,7 @@ Status SignatureReader::read_input(const Json& spec, const Json& argument) {
   if (kind == "custom_obj") {
     TRY(Json name_json, json.field("custom_obj_name"));
     TRY(std::string_view name, name_json.string());
-    TRY_STATUS(add_input(argument, {.kind = Kind::CustomObj, .target = Symbol(name)}));
+    TRY_STATUS(add_input(argument, {.kind = Kind::CustomObj, .target = Name(name)}));
     return check_name(json, *graph_.graph().inputs().back());
   }
   if (kind == "token") {
@@ -193,7 +193,7 @@ std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& wei
     InputSpec input = spec;
     input.target = store_data(part_key, part.data);
     method_.inputs.push_back(input);
-    Value* value = graph_.graph().add_input(Symbol(value_name), tensor_type(part.data.type));
+    Value* value = graph_.graph().add_input(Name(value_name), tensor_type(part.data.type));
     subclass->values.emplace(part.name, value);
   }
   return subclass;
@@ -201,8 +201,8 @@ std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& wei
 
 // Returns the key of the data. Methods share data of the same name and content; the same name with other
 // content is prefixed with the method's name.
-Symbol SignatureReader::store_data(std::string_view name, const TensorData& data) {
-  Symbol key(name);
+Name SignatureReader::store_data(std::string_view name, const TensorData& data) {
+  Name key(name);
   if (const TensorData* other = program_.find_data(key); other != nullptr && !is_same(*other, data)) {
     key = program_.unique_data_key(fmt::format("{}::{}", method_.name.str(), name));
   }
@@ -263,7 +263,7 @@ Status SignatureReader::check_output(const Json& spec, bool is_argument, const A
   return arg.fault("the signature and the graph's outputs are in different order");
 }
 
-Result<Symbol> SignatureReader::mutated_key(const Json& name) const {
+Result<Name> SignatureReader::mutated_key(const Json& name) const {
   TRY(std::string_view text, name.string());
   auto found = keys_.find(text);
   if (found == keys_.end())
@@ -271,7 +271,7 @@ Result<Symbol> SignatureReader::mutated_key(const Json& name) const {
   return found->second;
 }
 
-Result<Symbol> SignatureReader::mutated_input(const Json& name) const {
+Result<Name> SignatureReader::mutated_input(const Json& name) const {
   TRY(Value * value, graph_.value(name));
   const InputSpec* spec = input_spec(method_, *value);
   if (spec == nullptr || spec->kind != InputSpec::Kind::UserInput) return name.fault("not a user input");

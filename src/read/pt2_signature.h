@@ -39,19 +39,19 @@ class SignatureReader {
   Result<SavedTensor> load(const Json& name, bool is_constant);
   std::shared_ptr<SubclassValue> add_parts(const SavedTensor& weight, const InputSpec& spec,
                                            const std::string& name, const std::string& key);
-  Symbol store_data(std::string_view name, const TensorData& data);
+  Name store_data(std::string_view name, const TensorData& data);
   Status check_name(const Json& spec, const Value& value) const;
   Status read_output(const Json& spec, std::size_t index);
   Status check_output(const Json& spec, bool is_argument, const Argument& output);
-  Result<Symbol> mutated_key(const Json& name) const;
-  Result<Symbol> mutated_input(const Json& name) const;
+  Result<Name> mutated_key(const Json& name) const;
+  Result<Name> mutated_input(const Json& name) const;
 
   Program& program_;
   Method& method_;
   GraphReader& graph_;
   Payloads& weights_;
   Payloads& constants_;
-  std::unordered_map<std::string_view, Symbol> keys_;  // names of data in the file -> keys of Program::data
+  std::unordered_map<std::string_view, Name> keys_;  // names of data in the file -> keys of Program::data
 };
 
 }  // namespace depute

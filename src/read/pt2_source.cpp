@@ -112,11 +112,11 @@ Result<SourceLocation> read_source(const Json& metadata) {
   TRY(std::string_view modules, text_of(metadata, "nn_module_stack"));
   TRY(std::string_view torch_fn, text_of(metadata, "torch_fn"));
   Frame frame = innermost_user_frame(trace);
-  source.file = Symbol(frame.file);
+  source.file = Name(frame.file);
   source.line = frame.line;
-  source.line_text = Symbol(frame.text);
-  source.module_path = Symbol(innermost_module(modules));
-  source.original_op = Symbol(called_function(torch_fn));
+  source.line_text = Name(frame.text);
+  source.module_path = Name(innermost_module(modules));
+  source.original_op = Name(called_function(torch_fn));
   return source;
 }
 

@@ -17,7 +17,7 @@ using internal::has_text;
 using internal::number_at;
 
 class PtdReader {
-  static constexpr std::uint32_t least_header_size = 40;
+  static constexpr std::uint32_t min_header_size = 40;
   static constexpr std::size_t max_depth = 8;
 
  public:
@@ -37,10 +37,10 @@ class PtdReader {
 
   Status read_header() {
     result_.file_bytes = file_.size();
-    if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
+    if (file_.size() < min_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_ptd(file_)) return fail("byte 4", "not a .ptd file (no \"FT01\" here)");
     if (!has_text(file_, header_position, "FH01")) return fail("byte 8", "no header");
-    if (number_at<std::uint32_t>(file_, 12) < least_header_size)
+    if (number_at<std::uint32_t>(file_, 12) < min_header_size)
       return fail("byte 12", "the header is too short");
     auto offset = number_at<std::uint64_t>(file_, 16);
     auto size = number_at<std::uint64_t>(file_, 24);

@@ -17,7 +17,7 @@ using internal::has_text;
 using internal::number_at;
 
 class PteReader {
-  static constexpr std::size_t least_header_size = 24;  // without the size of the segment data
+  static constexpr std::size_t min_header_size = 24;  // without the size of the segment data
   static constexpr std::size_t full_header_size = 32;
   static constexpr std::size_t max_depth = 16;  // nesting of tables; the format needs 7
 
@@ -42,13 +42,13 @@ class PteReader {
   Status read_header() {
     result_.file_bytes = file_.size();
     result_.flatbuffer_bytes = file_.size();
-    if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
+    if (file_.size() < min_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_pte(file_)) return fail("byte 4", "not a .pte file (no \"ET12\" here)");
     if (!has_text(file_, header_position, "eh00")) return {};  // an old file without segments
     auto size = number_at<std::uint32_t>(file_, 12);
-    if (size < least_header_size) return fail("byte 12", fmt::format("a header of {} bytes", size));
+    if (size < min_header_size) return fail("byte 12", fmt::format("a header of {} bytes", size));
     result_.flatbuffer_bytes = number_at<std::uint64_t>(file_, 16);
-    if (result_.flatbuffer_bytes > file_.size() || result_.flatbuffer_bytes < least_file_size) {
+    if (result_.flatbuffer_bytes > file_.size() || result_.flatbuffer_bytes < min_file_size) {
       return fail("byte 16", fmt::format("a program of {} bytes in a file of {}", result_.flatbuffer_bytes,
                                          file_.size()));
     }

@@ -121,7 +121,7 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file,
 
 namespace {
 
-Status join(Program& to, Program from, Symbol name) {
+Status join(Program& to, Program from, Name name) {
   if (from.methods.size() != 1) {
     return failure(
         "read", name.str(),
@@ -138,11 +138,11 @@ Status join(Program& to, Program from, Symbol name) {
   if (symbols_clash(to, from)) rename_symbols(from, name.str());
   Method& method = *from.methods[0];
   method.name = name;
-  std::unordered_map<Symbol, Symbol> renamed;
+  std::unordered_map<Name, Name> renamed;
   for (auto& [key, data] : from.data) {
     const TensorData* other = to.find_data(key);
     bool clashes = other != nullptr && !same_view(*other, data);
-    Symbol new_key = clashes ? to.unique_data_key(fmt::format("{}::{}", name.str(), key.str())) : key;
+    Name new_key = clashes ? to.unique_data_key(fmt::format("{}::{}", name.str(), key.str())) : key;
     renamed[key] = new_key;
     to.data[new_key] = std::move(data);
   }
@@ -163,7 +163,7 @@ Status join(Program& to, Program from, Symbol name) {
 
 }  // namespace
 
-Status join_method(Program& to, Program from, Symbol name) {
+Status join_method(Program& to, Program from, Name name) {
   return guarded([&] { return join(to, std::move(from), name); });
 }
 

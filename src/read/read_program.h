@@ -23,6 +23,6 @@ Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
 
 // Adds the only method of `from` to `to` under `name`. Conflicting data keys and symbols of `from` are
 // renamed to "name::key" and "name.symbol". The method then uses the ops of `to`.
-Status join_method(Program& to, Program from, Symbol name);
+Status join_method(Program& to, Program from, Name name);
 
 }  // namespace depute

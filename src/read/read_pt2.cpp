@@ -80,7 +80,7 @@ Status read_method(const JsonDocument& document, Payloads& weights, Payloads& co
   SymbolReader symbols(scope.program.ranges, scope.symbols, name + ".");
   TRY(Json ranges, root.optional_field("range_constraints"));
   TRY_STATUS(symbols.read_ranges(ranges));
-  Method& method = scope.program.add_method(Symbol(name));
+  Method& method = scope.program.add_method(Name(name));
   MethodScope method_scope{
       .method = method, .symbols = symbols, .counters = scope.counters, .program = scope.program};
   TRY(Json graph_module, root.field("graph_module"));
@@ -117,7 +117,7 @@ Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadO
 void add_delegates(Program& program, const ExportedModel& model) {
   for (const auto& [name, given] : model.delegates) {
     auto delegate = std::make_unique<Delegate>(*given);
-    delegate->name = Symbol(name);
+    delegate->name = Name(name);
     program.delegates.push_back(std::move(delegate));
   }
 }

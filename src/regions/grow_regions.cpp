@@ -155,11 +155,11 @@ class RegionGrower {
     }
   }
 
-  Placement placement_of(std::uint32_t node) const {
-    if (plan_.region_of[node] != no_region) return Placement::InRegion;
+  NodeOutcome placement_of(std::uint32_t node) const {
+    if (plan_.region_of[node] != no_region) return NodeOutcome::InRegion;
     if (!plan_.refused_island_of.empty() && plan_.refused_island_of[node] != no_region)
       return depute::placement_of(plan_.refused_islands[plan_.refused_island_of[node]]);
-    return graph_.support[node] == Support::Neutral ? Placement::Neutral : Placement::Unsupported;
+    return graph_.support[node] == Support::Neutral ? NodeOutcome::Neutral : NodeOutcome::Unsupported;
   }
 
   const RegionGraph& graph_;

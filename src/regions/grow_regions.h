@@ -27,7 +27,7 @@
 
 namespace depute {
 
-enum class Placement : std::uint8_t {
+enum class NodeOutcome : std::uint8_t {
   InRegion,
   Unsupported,  // by itself, or because its group was dissolved
   Neutral,      // neutral, and no region gains by it
@@ -45,7 +45,7 @@ struct RefusedIsland {
 struct RegionPlan {
   Csr regions;  // nodes of each region, ascending; edges between regions lead to larger numbers
   std::vector<std::uint32_t> region_of;  // by node, or no_region
-  std::vector<Placement> placement;      // by node
+  std::vector<NodeOutcome> placement;    // by node
   std::vector<RefusedIsland> refused_islands;
   // By node: index of its refused island, or no_region. Empty if nothing was refused.
   std::vector<std::uint32_t> refused_island_of;

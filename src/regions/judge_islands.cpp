@@ -38,8 +38,8 @@ std::optional<RefusedIsland> judge_island(const RegionOptions& options, std::uin
   return island;
 }
 
-Placement placement_of(const RefusedIsland& island) {
-  return island.worth.gain < island.worth.cost ? Placement::NotWorth : Placement::TooSmall;
+NodeOutcome placement_of(const RefusedIsland& island) {
+  return island.worth.gain < island.worth.cost ? NodeOutcome::NotWorth : NodeOutcome::TooSmall;
 }
 
 }  // namespace depute

@@ -26,6 +26,6 @@ std::optional<RefusedIsland> judge_island(const RegionOptions& options, std::uin
                                           std::span<const std::uint32_t> nodes);
 
 // Returns the placement of a refused island's nodes: TooSmall or NotWorth.
-Placement placement_of(const RefusedIsland& island);
+NodeOutcome placement_of(const RefusedIsland& island);
 
 }  // namespace depute

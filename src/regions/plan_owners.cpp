@@ -191,15 +191,15 @@ class OwnersPlanner {
   void explain(std::uint32_t owner) {
     OwnerAnswer& answer = plan_.owners[owner];
     answer.dissolved = std::move(claims_.dissolved[owner]);
-    answer.placement.assign(graph_.size(), Placement::Unsupported);
+    answer.placement.assign(graph_.size(), NodeOutcome::Unsupported);
     for (std::uint32_t node = 0; node < graph_.size(); ++node) {
       const std::uint32_t region = plan_.region_of[node];
       if (region != no_region && plan_.owner_of[region] == owner) {
-        answer.placement[node] = Placement::InRegion;
+        answer.placement[node] = NodeOutcome::InRegion;
       } else if (!answer.refused_island_of.empty() && answer.refused_island_of[node] != no_region) {
         answer.placement[node] = placement_of(answer.refused_islands[answer.refused_island_of[node]]);
       } else if (owners_[owner].support[node] == Support::Neutral) {
-        answer.placement[node] = Placement::Neutral;
+        answer.placement[node] = NodeOutcome::Neutral;
       }
     }
   }

@@ -26,7 +26,7 @@ struct OwnerQuestion {
 
 // Why nodes are not with an owner; fields as in RegionPlan.
 struct OwnerAnswer {
-  std::vector<Placement> placement;
+  std::vector<NodeOutcome> placement;
   std::vector<RefusedIsland> refused_islands;
   std::vector<std::uint32_t> refused_island_of;
   std::vector<DissolvedGroup> dissolved;

@@ -22,7 +22,7 @@ constexpr std::string_view kernels = "portable";
 class BoundarySums {
  public:
   BoundarySums(const Report& report, const Program& lowered) : ranges_(lowered.ranges) {
-    std::unordered_map<Symbol, std::string_view> backends;  // delegate -> the user's name for its backend
+    std::unordered_map<Name, std::string_view> backends;  // delegate -> the user's name for its backend
     for (const NodeReport& node : report.nodes) {
       if (!node.delegate.empty()) backends.emplace(node.delegate, node.owner);
     }

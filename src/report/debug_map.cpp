@@ -29,7 +29,7 @@ std::set<std::uint32_t> handles_of(const Delegate& delegate) {
 
 // Maps the handle of each delegate call to its delegate, including calls inside delegates.
 void collect_calls(const Program& program, std::map<std::uint32_t, const Delegate*>& calls) {
-  std::unordered_map<Symbol, const Delegate*> by_name;
+  std::unordered_map<Name, const Delegate*> by_name;
   for (const auto& delegate : program.delegates) by_name.emplace(delegate->name, delegate.get());
   for (const auto& method : program.methods) {
     for (const Graph* graph : graphs_of(*method)) {

@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "report/leftovers.h"
+#include "report/undelegated.h"
 #include "report/weight_names.h"
 
 namespace depute {

@@ -7,8 +7,8 @@
 
 #include "report/diff.h"
 #include "report/html.h"
-#include "report/leftovers.h"
 #include "report/page_parts.h"
+#include "report/undelegated.h"
 
 namespace depute {
 namespace {
@@ -179,7 +179,8 @@ std::string diff_html(const LoweringDiff& diff) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; "
       "img-src data:\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" "
       "href=\"data:,\">\n<title>{} and {}: lowerings compared</title>\n<style>\n{}header {{ padding-bottom: "
       "1.2rem; }}\nsummary {{ padding: .5rem 0; cursor: pointer; }}\n</style>\n</head>\n<body>\n",

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "report/diff.h"
-#include "report/leftovers.h"
 #include "report/report_json.h"
+#include "report/undelegated.h"
 #include "support/printable.h"
 
 namespace depute {

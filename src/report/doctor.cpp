@@ -14,8 +14,8 @@
 #include "depute/report.h"
 #include "plan/plan.h"
 #include "report/colors.h"
-#include "report/leftovers.h"
 #include "report/page_facts.h"
+#include "report/undelegated.h"
 #include "support/printable.h"
 
 namespace depute {
@@ -75,7 +75,7 @@ class DoctorWriter {
                         report_.delegated_nodes(), report_.nodes.size(), report_.coverage(),
                         report_.delegates.size(), report_.delegates.size() == 1 ? "delegate" : "delegates"));
     add_blockers();
-    add_leftovers();
+    add_undelegated();
     add_changes();
     if (report_.refusals.empty()) out_ += "\n`depute lower` writes this program.\n";
     return std::move(out_);
@@ -146,7 +146,7 @@ class DoctorWriter {
   }
 
   // Lists the most expensive causes first.
-  void add_leftovers() {
+  void add_undelegated() {
     std::vector<Trouble> troubles;
     for (const LeftByCause& cause : group_by_cause(report_)) {
       const std::string ops = cause.kinds.size() == 1 ? cause.kinds[0].op : kinds_text(cause.kinds);

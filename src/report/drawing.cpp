@@ -11,15 +11,15 @@
 #include <unordered_map>
 
 #include "depute/scalar_type.h"
-#include "report/leftovers.h"
 #include "report/lowering_facts.h"
 #include "report/page_facts.h"
 #include "report/repeats.h"
+#include "report/undelegated.h"
 
 namespace depute {
 namespace {
 
-std::string percent_name(Symbol name) {
+std::string percent_name(Name name) {
   return fmt::format("%{}", name.str());
 }
 
@@ -30,7 +30,7 @@ class GraphDrawer {
   GraphDrawer(const Report& report, const PageGraph& graph, const std::vector<std::size_t>& boxes)
       : report_(report), facts_(*report.page), from_(graph) {
     for (std::size_t i = 0; i < boxes.size(); ++i) {
-      const Symbol box = report.delegates[boxes[i]].name;
+      const Name box = report.delegates[boxes[i]].name;
       box_of_.emplace(report.delegates[i].name, box);
       ++times_[box];
     }
@@ -86,18 +86,18 @@ class GraphDrawer {
   }
 
   // The delegate that stands for the node's in the drawing. A later delegate may have taken the node's own.
-  Symbol box_of(const NodeReport& node) const {
+  Name box_of(const NodeReport& node) const {
     const auto found = box_of_.find(node.delegate);
     return found == box_of_.end() ? node.delegate : found->second;
   }
-  bool is_folded(Symbol box) const {
+  bool is_folded(Name box) const {
     const auto found = times_.find(box);
     return found != times_.end() && found->second > 1;
   }
   bool is_drawn(const NodeReport& node) const { return box_of(node) == node.delegate; }
 
   DrawnDelegate& delegate_of(const NodeReport& node) {
-    const Symbol box = box_of(node);
+    const Name box = box_of(node);
     const auto [found, is_new] = delegates_.try_emplace(std::string(box.str()));
     DrawnDelegate& delegate = found->second;
     if (!is_new) return delegate;
@@ -163,7 +163,7 @@ class GraphDrawer {
       edge = {delegate.at, found->second};
     }
     // Each of the delegates in a box reads values of its own: of one type they are one edge.
-    const bool by_type = to.graph && is_folded(Symbol(*to.graph));
+    const bool by_type = to.graph && is_folded(Name(*to.graph));
     const bool is_there = std::ranges::any_of(to.inputs, [&](const DrawnEdge& other) {
       return other == edge || (by_type && other.source == edge.source && type_of(other) == type_of(edge));
     });
@@ -216,8 +216,8 @@ class GraphDrawer {
   const PageGraph& from_;
   DrawnGraph own_;
   std::map<std::string, DrawnDelegate> delegates_;  // by the name of the one that is drawn
-  std::unordered_map<Symbol, Symbol> box_of_;       // of a delegate: the one that is drawn
-  std::unordered_map<Symbol, std::size_t> times_;   // delegates that are drawn as this one
+  std::unordered_map<Name, Name> box_of_;           // of a delegate: the one that is drawn
+  std::unordered_map<Name, std::size_t> times_;     // delegates that are drawn as this one
   std::vector<std::size_t> input_at_;
   std::vector<std::size_t> at_;  // by node: index in this graph or in its delegate's graph
 };

@@ -9,14 +9,14 @@
 #include <map>
 #include <tuple>
 
-#include "report/leftovers.h"
+#include "report/undelegated.h"
 
 namespace depute {
 namespace {
 
 using FoundNode = std::tuple<const void*, const void*, const void*>;  // ids of method, body and node names
 
-FoundNode found_node(Symbol method, Symbol graph, Symbol node) {
+FoundNode found_node(Name method, Name graph, Name node) {
   return {method.id(), graph.id(), node.id()};
 }
 
@@ -41,12 +41,12 @@ void add_refusal_findings(const Report& report, std::vector<Finding>& findings) 
   }
 }
 
-void add_leftover_findings(const Report& report, std::vector<Finding>& findings) {
+void add_undelegated_findings(const Report& report, std::vector<Finding>& findings) {
   std::map<std::tuple<std::string, std::int32_t, std::string, std::string>,
            std::pair<std::size_t, std::string>>
       groups;
   for (const NodeReport& node : report.nodes) {
-    if (!is_leftover(node)) continue;
+    if (!is_undelegated(node)) continue;
     const auto& [backend, verdict] = node.reasons.front();
     auto& group = groups[{std::string(node.source.file.str()), node.source.line, std::string(node.op.str()),
                           reasons_text(node)}];
@@ -83,7 +83,7 @@ std::vector<Finding> findings_of(const Report& report) {
          .line = has_line ? change.source.line : 0});
   }
   add_refusal_findings(report, findings);
-  add_leftover_findings(report, findings);
+  add_undelegated_findings(report, findings);
   return findings;
 }
 

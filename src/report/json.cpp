@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "report/lowering_facts.h"
 #include "report/report_json.h"
 
 namespace depute {
@@ -51,9 +52,9 @@ std::string_view reason_word(WhyApart::Reason reason) {
   std::unreachable();
 }
 
-Json names_json(const std::vector<Symbol>& names) {
+Json names_json(const std::vector<Name>& names) {
   Json json = Json::array();
-  for (Symbol name : names) json.push_back(name.str());
+  for (Name name : names) json.push_back(name.str());
   return json;
 }
 
@@ -113,7 +114,7 @@ nlohmann::ordered_json node_report_json(const NodeReport& node) {
 
 nlohmann::ordered_json json_without_nodes(const Report& report) {
   Json json;
-  json["version"] = 1;
+  json["version"] = report_version;
   json["input"] = report.input;
   json["output"] = report.output.empty() ? Json(nullptr) : Json(report.output);
   json["output_bytes"] = report.output_bytes;
@@ -142,7 +143,7 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   }
   json["apart"] = Json::array();
   for (const ApartDelegates& pair : report.apart.pairs) json["apart"].push_back(apart_json(pair));
-  json["apart_not_told"] = report.apart.not_told;
+  json["apart_not_told"] = report.apart.omitted;
   json["nodes"] = nullptr;
   json["refusals"] = Json::array();
   for (const RefusalReport& refusal : report.refusals) json["refusals"].push_back(refusal_json(refusal));

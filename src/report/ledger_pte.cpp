@@ -25,7 +25,7 @@ namespace depute {
 namespace {
 
 constexpr std::size_t longest_name = 200;
-constexpr std::size_t most_owners = 8;
+constexpr std::size_t max_owners = 8;
 
 // Shortens names from the file, since each name is repeated for many entries.
 std::string shortened(const std::string& name) {
@@ -37,7 +37,7 @@ class Owners {
  public:
   void add(const std::string& owner) {
     if (std::ranges::find(names_, owner) != names_.end()) return;
-    if (names_.size() < most_owners) {
+    if (names_.size() < max_owners) {
       names_.push_back(owner);
     } else {
       has_more_ = true;

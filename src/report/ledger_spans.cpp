@@ -5,7 +5,7 @@
 namespace depute {
 namespace {
 
-constexpr std::uint64_t most_alignment_zeros = 7;  // maximum length of padding counted to the span around it
+constexpr std::uint64_t max_alignment_zeros = 7;  // maximum length of padding counted to the span around it
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void LedgerSpans::add_gap(std::vector<LedgerSpan>& settled, std::uint64_t end, s
   if (begin >= end) return;
   const bool is_padding = is_zero(begin, end);
   const bool is_inside = !settled.empty() && settled.back().label == next;
-  if (is_padding && is_inside && end - begin <= most_alignment_zeros) {
+  if (is_padding && is_inside && end - begin <= max_alignment_zeros) {
     settled.back().end = end;
     return;
   }

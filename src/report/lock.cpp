@@ -44,7 +44,7 @@ LockLine make_line(std::string_view kind, std::string text, const SourceLocation
   return {.kind = std::string(kind), .name = std::move(name), .text = std::move(text), .source = source};
 }
 
-std::string weight_text(Symbol key, const TensorData& data) {
+std::string weight_text(Name key, const TensorData& data) {
   return fmt::format("{}: {} {}", text::quoted(key.str()), str(data.type), content_hash(data).hex());
 }
 

@@ -64,6 +64,9 @@ std::vector<WeightFacts> weight_facts(const Program& program);
 // Returns the target of an instruction in the user's terms: a kernel, a backend, "move", "jump" or "free".
 std::string callee(const ExecutionPlan& method, const Instruction& instruction);
 
+// Version of the JSON report: raised when a field is renamed or removed, or its meaning changes.
+inline constexpr std::int64_t report_version = 2;
+
 // Reads nodes, delegates, input and output from the JSON of report_json(). `name` is used in messages.
 Result<Report> read_report(std::span<const std::byte> json, const std::string& name);
 // True if the first byte that is not white space starts a JSON object.

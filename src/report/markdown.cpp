@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/boundaries.h"
-#include "report/leftovers.h"
+#include "report/undelegated.h"
 #include "support/printable.h"
 
 namespace depute {
@@ -55,8 +55,8 @@ std::string lock_table(const Report& report) {
   return text;
 }
 
-std::string leftovers_table(const Report& report) {
-  const std::vector<Leftovers> groups = group_leftovers(report);
+std::string undelegated_table(const Report& report) {
+  const std::vector<Undelegated> groups = group_undelegated(report);
   if (groups.empty()) return {};
   std::string text = "\n| left to ExecuTorch's kernels | nodes | why | first at |\n|---|---:|---|---|\n";
   const std::size_t shown = std::min(groups.size(), listed_kinds);
@@ -92,7 +92,7 @@ std::string report_markdown(const Report& report) {
   for (const ExternalFile& file : report.external_files)
     text += fmt::format("\nwith its data in {}: {}\n", code(file.path), bytes_text(file.bytes));
   text += boundaries_table(report);
-  text += leftovers_table(report);
+  text += undelegated_table(report);
   for (const RefusalReport& refusal : report.refusals)
     text += fmt::format("\n**Refused:** {}: {}\n", cell(refusal.cause.where), cell(refusal.cause.message));
   for (const std::string& note : report.notes) text += fmt::format("\n{}\n", cell(note));

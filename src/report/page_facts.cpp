@@ -39,7 +39,7 @@ class PageReader {
   void add_graph(const Method& method, const Graph& graph) {
     const bool is_own = &graph == method.graph.get();
     PageGraph entry{.method = method.name,
-                    .graph = is_own ? Symbol() : graph.name(),
+                    .graph = is_own ? Name() : graph.name(),
                     .first_node = facts_.nodes.size(),
                     .node_count = graph.node_count()};
     for (const Value* input : graph.inputs()) {
@@ -71,7 +71,7 @@ class PageReader {
     for (const Value* result : node.results()) facts.types.push_back(type_number(result->type()));
     if (node.def() == nullptr) return facts;
     facts.macs = largest_macs(node, program_.ranges).value_or(0);
-    if (node.def()->is(OpFlag::quantization)) facts.quantization = literals(node);
+    if (node.def()->is(OpFlag::Quantization)) facts.quantization = literals(node);
     return facts;
   }
 
@@ -104,7 +104,7 @@ class PageReader {
   const Program& program_;
   PageFacts facts_;
   const Method* method_ = nullptr;
-  std::unordered_set<Symbol> mutated_;  // data that method_ mutates
+  std::unordered_set<Name> mutated_;  // data that method_ mutates
   std::unordered_map<const Node*, std::int64_t> numbers_;
   std::unordered_map<std::string, std::uint32_t> type_numbers_;
 };

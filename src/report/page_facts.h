@@ -35,14 +35,14 @@ struct PageNode {
 };
 
 struct PageInput {
-  Symbol name;
+  Name name;
   std::uint32_t type = 0;
   bool is_constant = false;
 };
 
 struct PageGraph {
-  Symbol method;
-  Symbol graph;  // as in NodeReport
+  Name method;
+  Name graph;  // as in NodeReport
   std::size_t first_node = 0;
   std::size_t node_count = 0;
   std::vector<PageInput> inputs;
@@ -83,7 +83,7 @@ struct Advice {
   std::string flags;        // complete options for the backends; empty if the model has to change
   std::string note;         // a disadvantage; may be empty
   std::string effect = {};  // effect beyond the counts: "planned memory 142.1 MB -> 2.1 MB"
-  Symbol op;                // the op in question; may be empty
+  Name op;                  // the op in question; may be empty
   std::string source;
   std::uint64_t concerned = 0;  // number of nodes concerned
   PageCounts after;

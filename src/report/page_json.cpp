@@ -70,7 +70,7 @@ class PageWriter {
   Json nodes() {
     Json json = {{"name", Json::array()},  {"op", Json::array()},       {"source", Json::array()},
                  {"owner", Json::array()}, {"delegate", Json::array()}, {"reasons", Json::array()}};
-    std::unordered_map<Symbol, std::int64_t> delegates;
+    std::unordered_map<Name, std::int64_t> delegates;
     for (std::size_t i = 0; i < report_.delegates.size(); ++i)
       delegates.emplace(report_.delegates[i].name, static_cast<std::int64_t>(i));
     for (const NodeReport& node : report_.nodes) {

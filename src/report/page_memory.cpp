@@ -83,7 +83,7 @@ class MemoryReader {
       auto found = delegates_.find(lowered_.delegates[delegate]->name);
       if (found != delegates_.end()) return found->second;
     }
-    auto of_method = nodes_.find(Symbol(plan.name));
+    auto of_method = nodes_.find(Name(plan.name));
     if (of_method == nodes_.end()) return std::nullopt;
     auto found = of_method->second.find(plan.debug_handles[instruction]);
     return found == of_method->second.end() ? std::nullopt : std::optional(found->second);
@@ -91,8 +91,8 @@ class MemoryReader {
 
   const Program& lowered_;
   // method -> debug handle -> node
-  std::unordered_map<Symbol, std::unordered_map<std::uint32_t, std::int64_t>> nodes_;
-  std::unordered_map<Symbol, std::int64_t> delegates_;
+  std::unordered_map<Name, std::unordered_map<std::uint32_t, std::int64_t>> nodes_;
+  std::unordered_map<Name, std::int64_t> delegates_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Reads the parts of a JSON report of this version that `depute diff` compares; ignores other members.
 //
-//   {"version": 1, "nodes": [{"name": "relu", "source": "model.py:12 (features.relu)", ...}], ...}
+//   {"version": 2, "nodes": [{"name": "relu", "source": "model.py:12 (features.relu)", ...}], ...}
 //     ->  Report::nodes {{.node = relu, .source = {model.py, 12, features.relu}}}
 #include <algorithm>
 #include <cctype>
@@ -12,8 +12,6 @@
 
 namespace depute {
 namespace {
-
-constexpr std::int64_t report_version = 1;
 
 Result<std::string> text_of(const Json& object, std::string_view key) {
   TRY(Json member, object.field(key));
@@ -42,14 +40,14 @@ SourceLocation location_of(std::string_view text) {
   const std::size_t module = text.find(" (");
   std::string_view place = text.substr(0, module);
   if (module != text.npos && text.ends_with(')'))
-    source.module_path = Symbol(text.substr(module + 2, text.size() - module - 3));
+    source.module_path = Name(text.substr(module + 2, text.size() - module - 3));
   const std::size_t colon = place.rfind(':');
   if (colon != place.npos) {
     const auto [end, error] =
         std::from_chars(place.data() + colon + 1, place.data() + place.size(), source.line);
     if (error == std::errc() && end == place.data() + place.size()) place = place.substr(0, colon);
   }
-  source.file = Symbol(place);
+  source.file = Name(place);
   return source;
 }
 
@@ -71,12 +69,12 @@ Result<NodeReport> read_node(const Json& json) {
   TRY(std::string source, text_of(json, "source"));
   TRY(node.owner, text_of(json, "owner"));
   TRY(std::string delegate, text_if_any(json, "delegate"));
-  node.method = Symbol(method);
-  node.graph = Symbol(graph);
-  node.node = Symbol(name);
-  node.op = Symbol(op);
+  node.method = Name(method);
+  node.graph = Name(graph);
+  node.node = Name(name);
+  node.op = Name(op);
   node.source = location_of(source);
-  node.delegate = Symbol(delegate);
+  node.delegate = Name(delegate);
   TRY(Json reasons, json.field("reasons"));
   TRY_STATUS(reasons.for_each([&](const Json& reason) -> Status {
     TRY(auto read, read_reason(reason));
@@ -90,8 +88,8 @@ Result<DelegateReport> read_delegate(const Json& json) {
   DelegateReport delegate;
   TRY(std::string name, text_of(json, "name"));
   TRY(std::string method, text_of(json, "method"));
-  delegate.name = Symbol(name);
-  delegate.method = Symbol(method);
+  delegate.name = Name(name);
+  delegate.method = Name(method);
   TRY(delegate.backend_id, text_of(json, "backend_id"));
   TRY(delegate.nodes, count_of(json, "nodes"));
   TRY(delegate.inputs, count_of(json, "inputs"));

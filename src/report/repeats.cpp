@@ -11,11 +11,11 @@
 namespace depute {
 
 Repeats::Repeats(const Report& report) {
-  std::unordered_map<Symbol, std::size_t> count;
+  std::unordered_map<Name, std::size_t> count;
   for (const DelegateReport& delegate : report.delegates)
     ++count[delegate.repeats.empty() ? delegate.name : delegate.repeats];
   for (const DelegateReport& delegate : report.delegates) {
-    const Symbol first = delegate.repeats.empty() ? delegate.name : delegate.repeats;
+    const Name first = delegate.repeats.empty() ? delegate.name : delegate.repeats;
     if (count[first] < min_folded_repeats) continue;
     const auto [found, is_new] = fold_of_.try_emplace(first, folds_.size());
     if (is_new) folds_.push_back({.first = first});
@@ -26,22 +26,22 @@ Repeats::Repeats(const Report& report) {
   }
 }
 
-const Repeats::Fold* Repeats::find(Symbol delegate) const {
+const Repeats::Fold* Repeats::find(Name delegate) const {
   const auto found = fold_of_.find(delegate);
   return found == fold_of_.end() ? nullptr : &folds_[found->second];
 }
 
-Symbol Repeats::shown_as(Symbol delegate) const {
+Name Repeats::shown_as(Name delegate) const {
   const Fold* fold = find(delegate);
   return fold == nullptr ? delegate : fold->first;
 }
 
-std::size_t Repeats::times(Symbol delegate) const {
+std::size_t Repeats::times(Name delegate) const {
   const Fold* fold = find(delegate);
   return fold == nullptr ? 1 : fold->times;
 }
 
-Symbol Repeats::last(Symbol delegate) const {
+Name Repeats::last(Name delegate) const {
   const Fold* fold = find(delegate);
   return fold == nullptr ? delegate : fold->last;
 }
@@ -77,7 +77,7 @@ class DrawnItems {
       : report_(report), facts_(*report.page), graph_(graph), drawn_(drawn) {}
 
   // `is_placed`: delegates of graphs before this one.
-  void fold(const std::unordered_map<Symbol, std::size_t>& number_of, std::vector<bool>& is_placed) {
+  void fold(const std::unordered_map<Name, std::size_t>& number_of, std::vector<bool>& is_placed) {
     find_items(number_of, is_placed);
     std::map<std::size_t, std::vector<std::size_t>> sets;  // by the delegate that they repeat: items
     for (std::size_t item = 0; item < delegate_of_.size(); ++item) {
@@ -93,9 +93,9 @@ class DrawnItems {
  private:
   static constexpr std::size_t none = ~std::size_t{0};
   // Looks through the graph at most so often: each set may need another look.
-  static constexpr std::size_t most_passes = 32;
+  static constexpr std::size_t max_passes = 32;
 
-  void find_items(const std::unordered_map<Symbol, std::size_t>& number_of, std::vector<bool>& is_placed) {
+  void find_items(const std::unordered_map<Name, std::size_t>& number_of, std::vector<bool>& is_placed) {
     std::unordered_map<std::size_t, std::size_t> item_of_delegate;
     std::vector<std::size_t> item_of(graph_.node_count);
     for (std::size_t i = 0; i < graph_.node_count; ++i) {
@@ -113,7 +113,7 @@ class DrawnItems {
         if (value.node < 0) continue;
         const std::size_t from = item_of[static_cast<std::size_t>(value.node) - graph_.first_node];
         if (from != item_of[i]) users_[from].push_back(item_of[i]);
-        budget_ += most_passes;
+        budget_ += max_passes;
       }
     }
     for (std::size_t item = 0; item < users_.size(); ++item) members_.push_back({item});
@@ -169,7 +169,7 @@ class DrawnItems {
 
 std::vector<std::size_t> drawn_repeats(const Report& report) {
   std::vector<std::size_t> drawn(report.delegates.size());
-  std::unordered_map<Symbol, std::size_t> number_of;
+  std::unordered_map<Name, std::size_t> number_of;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     drawn[i] = i;
     number_of.emplace(report.delegates[i].name, i);

@@ -24,29 +24,29 @@ class Repeats {
   explicit Repeats(const Report& report);
 
   // The delegate that `delegate` repeats, if enough do; else itself.
-  Symbol shown_as(Symbol delegate) const;
+  Name shown_as(Name delegate) const;
   // The number of delegates that are shown as this one, and the last of them.
-  std::size_t times(Symbol delegate) const;
-  Symbol last(Symbol delegate) const;
+  std::size_t times(Name delegate) const;
+  Name last(Name delegate) const;
   // "xnnpack1 x 31, xnnpack3 x 16 and 2 more", most repeated first; empty without repeats.
   std::string text() const;
 
  private:
   struct Fold {
-    Symbol first;
-    Symbol last;
+    Name first;
+    Name last;
     std::size_t times = 0;
   };
-  const Fold* find(Symbol delegate) const;
+  const Fold* find(Name delegate) const;
 
   std::vector<Fold> folds_;
-  std::unordered_map<Symbol, std::size_t> fold_of_;  // of each delegate that is folded
+  std::unordered_map<Name, std::size_t> fold_of_;  // of each delegate that is folded
 };
 
 // Delegates in a row that are apart for one reason, each from the next.
 struct ApartRun {
-  Symbol first;
-  Symbol last;
+  Name first;
+  Name last;
   std::size_t pairs = 0;
   std::string text;
 };

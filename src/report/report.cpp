@@ -58,15 +58,15 @@ namespace {
 
 // The identity of a node; `graph` is empty for the method's own graph.
 struct NodeKey {
-  Symbol method;
-  Symbol graph;
-  Symbol node;
+  Name method;
+  Name graph;
+  Name node;
   friend bool operator==(const NodeKey&, const NodeKey&) = default;
 };
 
 struct NodeKeyHash {
   std::size_t operator()(const NodeKey& key) const {
-    std::hash<Symbol> hash;
+    std::hash<Name> hash;
     return (hash(key.method) * 31 + hash(key.graph)) * 31 + hash(key.node);
   }
 };
@@ -75,7 +75,7 @@ using NodeKeys = std::unordered_set<NodeKey, NodeKeyHash>;
 
 NodeKey key_of(const Method& method, const Node& node) {
   const Graph& graph = node.graph();
-  return {method.name, &graph == method.graph.get() ? Symbol() : graph.name(),
+  return {method.name, &graph == method.graph.get() ? Name() : graph.name(),
           node.results().empty() ? node.op() : node.result()->name()};
 }
 
@@ -122,7 +122,7 @@ Report make_report(const Program& normalized) {
     for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         report.nodes.push_back({.method = method->name,
-                                .graph = graph == method->graph.get() ? Symbol() : graph->name(),
+                                .graph = graph == method->graph.get() ? Name() : graph->name(),
                                 .node = node.results().empty() ? node.op() : node.result()->name(),
                                 .op = node.op(),
                                 .source = node.source != nullptr ? *node.source : SourceLocation(),
@@ -167,7 +167,7 @@ void add_verdicts(Report& report, std::string_view backend_name, std::span<const
 }
 
 void add_apart(Report& report, AllApart apart) {
-  report.apart.not_told += apart.not_told;
+  report.apart.omitted += apart.omitted;
   for (ApartDelegates& pair : apart.pairs) report.apart.pairs.push_back(std::move(pair));
 }
 
@@ -221,7 +221,7 @@ std::optional<std::uint64_t> bytes_over_border(const Node& call, const Ranges& r
 }  // namespace
 
 void add_delegates(Report& report, const Program& lowered) {
-  std::unordered_map<Symbol, std::uint64_t> node_count;
+  std::unordered_map<Name, std::uint64_t> node_count;
   for (const NodeReport& node : report.nodes) ++node_count[node.delegate];
   internal::EqualDelegates equal(lowered);
   std::unordered_map<const Delegate*, std::uint32_t> numbers;

@@ -14,13 +14,13 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t most_shown = 80;
+constexpr std::size_t max_shown = 80;
 
 // A compile spec's value: the text if it is short and printable, else its size.
 std::string spec_text(std::span<const std::byte> value) {
   const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
   const auto is_plain = [](char each) { return each >= ' ' && each <= '~'; };
-  if (text.empty() || text.size() > most_shown || !std::ranges::all_of(text, is_plain))
+  if (text.empty() || text.size() > max_shown || !std::ranges::all_of(text, is_plain))
     return fmt::format("{} bytes", value.size());
   return depute::in_quotes(text);
 }

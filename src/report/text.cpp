@@ -9,8 +9,8 @@
 #include "plan/plan.h"
 #include "report/boundaries.h"
 #include "report/colors.h"
-#include "report/leftovers.h"
 #include "report/repeats.h"
+#include "report/undelegated.h"
 #include "support/printable.h"
 
 namespace depute {
@@ -43,7 +43,7 @@ std::string refusals_text(const Report& report, const ExplainOptions& options) {
 // "xnnpack0 and xnnpack1 are apart: %a -> %tan -> %b: one partition with both would need its own result". For
 // a single node: what is said of its delegate.
 std::string apart_text(const Report& report, const ExplainOptions& options) {
-  std::set<Symbol, SymbolTextLess> asked;
+  std::set<Name, SymbolTextLess> asked;
   for (const NodeReport& node : report.nodes) {
     if (node.node == options.node) asked.insert(node.delegate);
   }
@@ -57,7 +57,7 @@ std::string apart_text(const Report& report, const ExplainOptions& options) {
     text += fmt::format("{} {} {} are apart{}: {}\n", printable(run.first.str()),
                         run.pairs == 1 ? "and" : "to", printable(run.last.str()),
                         run.pairs == 1 ? "" : ", each from the next", printable(run.text));
-  if (std::size_t more = report.apart.not_told; more > 0 && options.node.empty())
+  if (std::size_t more = report.apart.omitted; more > 0 && options.node.empty())
     text += fmt::format("and {} more {} of delegates\n", more, more == 1 ? "pair" : "pairs");
   return text;
 }
@@ -154,10 +154,10 @@ std::string summary_text(const Report& report, bool verbose, bool color) {
   text += fmt::format("{}Number of delegated nodes: {}{}\n", colors.green, report.delegated_nodes(),
                       colors.plain);
   text += fmt::format("Number of non-delegated nodes: {}\n", report.non_delegated_nodes());
-  std::vector<Leftovers> leftovers = group_leftovers(report);
+  std::vector<Undelegated> leftovers = group_undelegated(report);
   std::size_t shown = verbose ? leftovers.size() : std::min<std::size_t>(leftovers.size(), 5);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Leftovers& group = leftovers[i];
+    const Undelegated& group = leftovers[i];
     text += fmt::format(
         "  {}{} x {}: {}{}{}\n", colors.yellow, group.cost.nodes, printable(group.op),
         printable(group.reason), colors.plain,
@@ -187,7 +187,7 @@ std::string summary_text(const Report& report, bool verbose, bool color) {
 namespace {
 
 // "  ... xnnpack1 x 31: 30 delegates, up to xnnpack31, repeat its 12 nodes".
-std::string fold_text(const Report& report, const Repeats& repeats, Symbol first) {
+std::string fold_text(const Report& report, const Repeats& repeats, Name first) {
   const auto delegate = std::ranges::find(report.delegates, first, &DelegateReport::name);
   const std::uint64_t nodes = delegate == report.delegates.end() ? 0 : delegate->nodes;
   return fmt::format("  ... {} x {}: {} delegates, up to {}, repeat its {} {}\n", printable(first.str()),
@@ -206,13 +206,13 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     op_width = std::max(op_width, std::min<std::size_t>(node.op.str().size(), 48));
   }
   const Repeats repeats(report);
-  std::unordered_set<Symbol> folded;
+  std::unordered_set<Name> folded;
   std::string text;
-  Symbol method;
-  Symbol graph;
+  Name method;
+  Name graph;
   for (const NodeReport& node : report.nodes) {
     if (!options.node.empty() && node.node != options.node) continue;
-    const Symbol first = repeats.shown_as(node.delegate);
+    const Name first = repeats.shown_as(node.delegate);
     if (first != node.delegate && options.node.empty()) {
       if (folded.insert(first).second) text += fold_text(report, repeats, first);
       continue;

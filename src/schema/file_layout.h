@@ -8,6 +8,6 @@ namespace depute {
 
 inline constexpr std::size_t identifier_position = 4;
 inline constexpr std::size_t header_position = 8;
-inline constexpr std::size_t least_file_size = 64;  // the runtime reads this many bytes first
+inline constexpr std::size_t min_file_size = 64;  // the runtime reads this many bytes first
 
 }  // namespace depute

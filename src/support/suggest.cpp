@@ -28,7 +28,7 @@ std::size_t typing_errors(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<std::string> most_similar(std::string_view word, std::span<const std::string> known) {
+std::optional<std::string> max_similar(std::string_view word, std::span<const std::string> known) {
   if (word.size() > max_length) return std::nullopt;
   std::optional<std::string> best;
   std::size_t least = max_errors + 1;
@@ -45,7 +45,7 @@ std::optional<std::string> most_similar(std::string_view word, std::span<const s
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string_view otherwise) {
-  const std::optional<std::string> similar = most_similar(word, known);
+  const std::optional<std::string> similar = max_similar(word, known);
   return similar ? "did you mean " + *similar + "?" : std::string(otherwise);
 }
 

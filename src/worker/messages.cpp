@@ -403,9 +403,9 @@ Message json_of(const PartitionResult& result, const Method& method) {
   const NodeNumbers numbers = numbers_of(numbered_nodes(method));
   Message tags = Message::array();
   std::vector<std::vector<std::size_t>> nodes_of_tag;
-  std::unordered_map<Symbol, std::size_t> places;
+  std::unordered_map<Name, std::size_t> places;
   // A tag without a spec is sent too; to_backend() rejects it later.
-  const auto place_of = [&](Symbol tag) {
+  const auto place_of = [&](Name tag) {
     const auto [found, is_new] = places.try_emplace(tag, tags.size());
     if (is_new) {
       tags.push_back({{"tag", tag.str()}, {"nodes", Message::array()}, {"constants", Message::array()}});
@@ -444,10 +444,10 @@ Result<PartitionResult> partition_result_of(const Message& json, const Method& m
   NodeLists tag_lists(nodes);
   NodeLists verdict_lists(nodes);
   PartitionResult result;
-  std::unordered_map<const Node*, Symbol> tag_of;
+  std::unordered_map<const Node*, Name> tag_of;
   std::unordered_map<const Node*, Verdict> verdict_of;
   for (const Message& row : json.at("tags")) {
-    const Symbol tag(row.at("tag").get<std::string>());
+    const Name tag(row.at("tag").get<std::string>());
     DelegationSpec spec{.backend_id = row.value("backend", backend_id)};
     TRY(spec.compile_specs, compile_specs_of(row.value("specs", Message::array())));
     if (!result.partition_tags.emplace(tag, std::move(spec)).second)

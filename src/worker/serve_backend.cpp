@@ -181,7 +181,7 @@ class BackendServer {
     TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
     const OpsToNotDecompose kept = made->ops_to_not_decompose(Program(registry_.ops()));
     Message answer = {{"keep", Message::array()}, {"asks", kept.filter != nullptr}};
-    for (Symbol op : kept.ops) answer["keep"].push_back(op.str());
+    for (Name op : kept.ops) answer["keep"].push_back(op.str());
     say(answer);
     return {};
   }

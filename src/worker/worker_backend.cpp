@@ -139,7 +139,7 @@ class WorkerBackend : public Backend {
         together_(description.together) {}
 
   std::string_view id() const override { return id_; }
-  bool asks_elsewhere() const override { return true; }
+  bool is_remote() const override { return true; }
   std::string cache_version() const override { return together_ ? std::string() : cache_version_; }
 
   Result<PreprocessResult> preprocess(const Program& program,
@@ -298,7 +298,7 @@ class WorkerPartitioner : public Partitioner {
     return std::move(answer.proposal);
   }
 
-  bool asks_elsewhere() const override { return true; }
+  bool is_remote() const override { return true; }
 
  private:
   struct Answer {
@@ -348,7 +348,7 @@ class WorkerPartitioner : public Partitioner {
   std::shared_ptr<WorkerPool> pool_;
   std::string id_;
   BackendOptions options_;
-  std::vector<Symbol> keeps_;
+  std::vector<Name> keeps_;
   bool asks_ = false;
 };
 

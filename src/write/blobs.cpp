@@ -20,7 +20,7 @@ constexpr std::size_t max_part_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t max_hashed_bytes = std::uint64_t{4} << 20;
 
 // Pieces of at least this size are stored once even if some users need a stricter alignment.
-constexpr std::uint64_t least_shared = 64;
+constexpr std::uint64_t min_shared = 64;
 
 // Identifies a range of a storage, or a number of zeros.
 struct Identity {
@@ -143,7 +143,7 @@ class BlobWriter {
   void align_alike() {
     std::unordered_map<std::uint64_t, std::uint64_t> strictest;  // by size
     for (const Piece& piece : pieces_) {
-      if (!piece.is_compared || piece.blob->size < least_shared) continue;
+      if (!piece.is_compared || piece.blob->size < min_shared) continue;
       std::uint64_t& alignment = strictest[piece.blob->size];
       alignment = std::max(alignment, piece.alignment);
     }

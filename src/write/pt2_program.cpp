@@ -80,7 +80,7 @@ class Pt2Sizes {
   Json expression(const SymExpr* expr) {
     if (expr->kind == SymExpr::Kind::Int) return {{"as_int", expr->int_value}};
     if (expr->kind == SymExpr::Kind::Float) return {{"as_float", pt2_float(expr->float_value)}};
-    for (Symbol symbol : symbols_of(expr)) choose_hint(std::string(symbol.str()));
+    for (Name symbol : symbols_of(expr)) choose_hint(std::string(symbol.str()));
     Json told = {{"expr_str", srepr(expr, ranges_)}};
     if (auto hint = evaluate(SymInt(expr), hints_)) told["hint"] = {{"as_int", *hint}};
     return {{"as_expr", std::move(told)}};
@@ -93,7 +93,7 @@ class Pt2Sizes {
     for (const auto& [text, range] : ranges_) {
       const auto expr = parse_sym(text);
       if (!expr) continue;
-      auto is_met = [&](Symbol symbol) { return met_.contains(std::string(symbol.str())); };
+      auto is_met = [&](Name symbol) { return met_.contains(std::string(symbol.str())); };
       if (!std::ranges::all_of(symbols_of(*expr), is_met)) continue;
       told[text] = {{"min_val", range.min == Range::min_bound ? Json(nullptr) : Json(range.min)},
                     {"max_val", range.max == Range::max_bound ? Json(nullptr) : Json(range.max)}};
@@ -175,12 +175,12 @@ bool has_dense_views(const Graph& graph) {
 }
 
 // Returns the copy variant of a view, "library.view_copy.overload", or the op itself if it has none.
-std::string copy_twin(const Node& node) {
+std::string copy_variant(const Node& node) {
   std::string twin(node.op().str());
   const std::size_t dot = twin.rfind('.');
   if (dot == twin.npos) return twin;
   twin.insert(dot, "_copy");
-  return node.graph().ops().find(Symbol(twin)) == nullptr ? std::string(node.op().str()) : twin;
+  return node.graph().ops().find(Name(twin)) == nullptr ? std::string(node.op().str()) : twin;
 }
 
 Json source_json(const SourceLocation& source) {
@@ -349,7 +349,7 @@ class Pt2GraphWriter {
   }
 
   // Writes an empty graph for a delegate; the caller replaces it with its own representation.
-  Result<Json> delegate(Symbol key) {
+  Result<Json> delegate(Name key) {
     if (!options_.calls_delegates)
       return unknown("it calls a delegate, which torch has no form of",
                      "give the program before parts of it are delegated");
@@ -418,7 +418,7 @@ class Pt2GraphWriter {
     }
     // A view that is strided in torch but dense here may not be viewable in another shape.
     const bool needs_copy = options_.is_edge ? is_torch_view(node) : has_dense_views_ && is_reshape(node);
-    if (needs_copy) op = copy_twin(node);
+    if (needs_copy) op = copy_variant(node);
     // The test of a loop returns a tensor, not a tuple of one.
     if (control_flow_kind(node) == ControlFlow::Kind::WhileLoop)
       inputs[0]["arg"]["as_graph"]["graph"]["is_single_tensor_return"] = true;
@@ -439,7 +439,7 @@ class Pt2GraphWriter {
         node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
     if (node.results().size() == 1 && !is_list && !has_bodies(node) && !is_delegate_call(node)) return name;
     do name += "_call";
-    while (node.graph().has_name(Symbol(name)));
+    while (node.graph().has_name(Name(name)));
     return name;
   }
 
@@ -451,7 +451,7 @@ class Pt2GraphWriter {
       all.push_back(std::move(told));
     }
     const OpDef* def = node.def();
-    if (def == nullptr || def->is(OpFlag::control_flow)) return all;
+    if (def == nullptr || def->is(OpFlag::ControlFlow)) return all;
     const auto list = std::ranges::find_if(def->returns, &ReturnDef::is_list);
     if (list == def->returns.end()) return all;
     const auto before = list - def->returns.begin();
@@ -467,7 +467,7 @@ class Pt2GraphWriter {
 
   Pt2Sizes& sizes_;
   const TorchSchemaOptions& options_;
-  std::unordered_map<Symbol, std::string> delegates_;
+  std::unordered_map<Name, std::string> delegates_;
   bool has_dense_views_ = false;
   Json inputs_ = Json::array();
   Json outputs_ = Json::array();

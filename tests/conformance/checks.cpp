@@ -30,8 +30,8 @@ std::unique_ptr<Partitioner> own_partitioner(const Subject& subject) {
   return std::move(*made);
 }
 
-std::vector<Symbol> own_ops(const Subject& subject) {
-  std::vector<Symbol> names;
+std::vector<Name> own_ops(const Subject& subject) {
+  std::vector<Name> names;
   for (const BackendOpSpec& op : subject.entry.ops) names.emplace_back(op.name);
   return names;
 }
@@ -82,10 +82,10 @@ Program with_moved_data(const Program& program) {
 
 // What the backend's own partitioner makes of a program.
 struct OwnPartitions {
-  std::set<Symbol, SymbolTextLess> ops;                   // of taken nodes
-  std::map<Symbol, std::size_t, SymbolTextLess> results;  // of an op that is taken
-  std::vector<std::vector<std::string>> groups;           // per partition, the names of its nodes
-  std::vector<std::pair<std::string, Symbol>> tags;
+  std::set<Name, SymbolTextLess> ops;                   // of taken nodes
+  std::map<Name, std::size_t, SymbolTextLess> results;  // of an op that is taken
+  std::vector<std::vector<std::string>> groups;         // per partition, the names of its nodes
+  std::vector<std::pair<std::string, Name>> tags;
   DelegationSpec spec;
 };
 
@@ -118,11 +118,11 @@ OwnPartitions own_partitions(const Subject& subject, const Program& program) {
 
 class TakenOp : public OpConfig {
  public:
-  explicit TakenOp(Symbol op) : op_(op) {}
+  explicit TakenOp(Name op) : op_(op) {}
   std::string_view op() const override { return op_.str(); }
 
  private:
-  Symbol op_;
+  Name op_;
 };
 
 std::vector<Pattern> patterns_of(const OwnPartitions& own) {
@@ -152,7 +152,7 @@ std::vector<std::pair<std::string, std::unique_ptr<Partitioner>>> canonical_part
   apart.regions.mode = RegionMode::Apart;
   std::vector<OpSupport> rules;
   std::vector<std::unique_ptr<OpConfig>> configs;
-  for (Symbol op : own.ops) {
+  for (Name op : own.ops) {
     rules.push_back({std::string(op.str()), {}});
     configs.push_back(std::make_unique<TakenOp>(op));
   }
@@ -177,7 +177,7 @@ Program tagged(const Program& program, const OwnPartitions& own) {
   int count = 0;
   for (auto& method : copy.methods) {
     for (Node& node : method->graph->nodes()) {
-      if (own.ops.contains(node.op())) node.tag = Symbol(fmt::format("t{}", count++));
+      if (own.ops.contains(node.op())) node.tag = Name(fmt::format("t{}", count++));
     }
   }
   return copy;
@@ -205,7 +205,7 @@ void check_partitioner(const Subject& subject, const Program& program, const Par
 
 Program with_own_ops(const Subject& subject, const TestProgram& given) {
   Program program = clone(given.program);
-  std::vector<Symbol> names = own_ops(subject);
+  std::vector<Name> names = own_ops(subject);
   if (names.empty()) return program;
   auto bound = bind_backend_ops(program, subject.registry.ops(), names);
   EXPECT_TRUE(bound.has_value()) << bound.error().str();
@@ -218,7 +218,7 @@ Program with_own_ops(const Subject& subject, const TestProgram& given) {
 
 void check_own_ops(const Subject& subject, const std::vector<TestProgram>& programs,
                    const std::vector<std::string>& untried) {
-  std::set<Symbol, SymbolTextLess> seen;
+  std::set<Name, SymbolTextLess> seen;
   for (const TestProgram& given : programs) {
     SCOPED_TRACE(given.name);
     Program program = with_own_ops(subject, given);
@@ -235,7 +235,7 @@ void check_own_ops(const Subject& subject, const std::vector<TestProgram>& progr
   }
   for (const BackendOpSpec& op : subject.entry.ops) {
     const bool is_untried = std::ranges::find(untried, op.name) != untried.end();
-    EXPECT_NE(seen.contains(Symbol(op.name)), is_untried)
+    EXPECT_NE(seen.contains(Name(op.name)), is_untried)
         << op.name
         << (is_untried ? " is seen: strike it from untried.txt" : " is an own op that no program shows");
   }
@@ -289,7 +289,7 @@ void check_canonical_partitioners(const Subject& subject, const std::vector<Test
 int expect_same_results(const Program& before, const Program& after) {
   int compared = 0;
   for (std::size_t i = 0; i < before.methods.size(); ++i) {
-    std::vector<Content> inputs = made_up_inputs(*before.methods[i]);
+    std::vector<RuntimeValue> inputs = made_up_inputs(*before.methods[i]);
     if (inputs.empty()) continue;
     ProgramState state_before;
     ProgramState state_after;

@@ -137,7 +137,7 @@ TEST_P(Conformance, GivesEveryNodeOneVerdict) {
     for (const auto& method : given.program.methods) {
       auto result = asked->partition(given.program, *method);
       ASSERT_TRUE(result.has_value()) << result.error().str();
-      std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
+      std::map<const Node*, Name> tags(result->node_tags.begin(), result->node_tags.end());
       std::map<const Node*, int> verdicts;
       for (const auto& [node, verdict] : result->verdicts) {
         ++verdicts[node];
@@ -203,7 +203,7 @@ TEST_P(Conformance, RefusesUnknownOptions) {
 
 TEST_P(Conformance, TakesAnEmptyProgram) {
   Program program;
-  program.add_method(Symbol("forward"));
+  program.add_method(Name("forward"));
   auto lowered = to_backend(program, *partitioner(), registry());
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   EXPECT_TRUE(lowered->program.delegates.empty());

@@ -39,7 +39,7 @@ TensorData small_numbers(const TensorType& type) {
 // One node with its operands as inputs; with `parameters` all tensors but the first are parameters.
 Program alone(const Node& node, bool parameters) {
   Program program;
-  Method& method = program.add_method(Symbol("forward"));
+  Method& method = program.add_method(Name("forward"));
   std::map<const Value*, Value*> inputs;
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Value* value = node.operand(i);
@@ -111,8 +111,8 @@ std::vector<TestProgram> own_programs(const std::string& backend) {
   return programs;
 }
 
-std::vector<Content> made_up_inputs(const Method& method) {
-  std::vector<Content> inputs;
+std::vector<RuntimeValue> made_up_inputs(const Method& method) {
+  std::vector<RuntimeValue> inputs;
   for (const Value* input : method.graph->inputs()) {
     const InputSpec& spec = method.inputs[input->index()];
     if (spec.has_data()) continue;

@@ -24,6 +24,6 @@ std::vector<TestProgram> model_programs();
 std::vector<TestProgram> own_programs(const std::string& backend);
 
 // Small numbers for the method's inputs without data; empty when one of them cannot be made up.
-std::vector<Content> made_up_inputs(const Method& method);
+std::vector<RuntimeValue> made_up_inputs(const Method& method);
 
 }  // namespace depute

@@ -192,7 +192,7 @@ void compile_archive(const std::string& input, const PlanOfAction& plan) {
 // Tags at random, each with up to three partitions; what cannot be cut so is refused.
 void tag_nodes(Program& program, std::uint32_t dice) {
   std::mt19937 random(dice);
-  static const Symbol tags[] = {Symbol("t0"), Symbol("t1"), Symbol("t2")};
+  static const Name tags[] = {Name("t0"), Name("t1"), Name("t2")};
   auto tag = [&](Graph& graph) {
     for (Node& node : graph.nodes()) {
       if (random() % 2 == 0) node.tag = tags[random() % 3];
@@ -216,7 +216,7 @@ Status run_steps(const std::string& input, const PlanOfAction& plan) {
   TRY(Lowered lowered,
       to_backend(program, TaggedPartitioner({"AnyBackend", {}}), compiler().registry(), {.jobs = plan.jobs}));
   if (auto faults = verify(lowered.program); !faults.empty()) fail("unsound", faults[0].str());
-  TRY(program, normalize_leftovers(std::move(lowered.program)));
+  TRY(program, normalize_undelegated(std::move(lowered.program)));
   TRY(Plan planned, make_plan(program));
   TRY(PteBytes written, write_pte_bytes(program, planned, {.jobs = plan.jobs}));
   check_pte(written.pte);

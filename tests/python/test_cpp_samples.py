@@ -34,7 +34,7 @@ GIVEN = {
     "propose_partitions.h": "const Program& program, const Method& method",
     "result.h": "std::string_view text",
     "sym.h": "const Ranges& ranges",
-    "symbol.h": "const Node& node",
+    "name.h": "const Node& node",
     "to_backend.h": "const Program& program, const Partitioner& partitioner, const std::vector<CompileSpec>& specs, "
     "const Registry& registry, const Partitioner& a, const Partitioner& b",
     "verify_input.h": "const Program& program",

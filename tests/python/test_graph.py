@@ -216,7 +216,7 @@ def test_wrong_words(tmp_path):
     assert broken.read_bytes() == before
 
 
-def test_annotations_tell_unmet_requirements_and_leftovers_at_their_lines(tmp_path):
+def test_annotations_tell_unmet_requirements_and_undelegated_nodes_at_their_lines(tmp_path):
     out = tmp_path / "report.annotations"
     options = ("--backend", "xnnpack", "--require", "coverage>=95%", "--report", out, "-o", tmp_path / "out.pte")
     assert depute("lower", sample("conv_relu_tan"), *options).code == 3

@@ -379,7 +379,7 @@ def test_a_backend_that_is_not_there():
         depute.to_backend("NoSuchBackend", depute.parse(TEXT), [])
 
 
-def define_twins():
+def define_variants():
     def one():
         class Twin(BackendDetails):
             pass
@@ -396,7 +396,7 @@ def define_twins():
 
 
 def test_two_backends_of_one_name_are_reported():
-    twins = define_twins()
+    twins = define_variants()
     assert lowered(ADD).get_delegation_info().num_delegated_subgraphs == 2  # nobody asks for them
     with pytest.raises(depute.Error, match="several backends of this name.*one.*two"):
         lowered(ByOp("Twin", "aten.tan.default"))

@@ -26,8 +26,7 @@ Check check_amax(const NodeQuery& node) {
   const bool is_run = dims.size() == 1 || (dims.size() == 2 && dims[1] == dims[0] + 1);
   const bool is_image = self.rank() == 4 && dims.size() == 2 && dims[0] == 2 && dims[1] == 3;
   if (!is_run || (dims.back() + 1 == self.rank() && !is_image)) {
-    return refuse_argument(node, "dim",
-                           "one dimension, or two neighbors, before the last; height and width");
+    return refuse_argument(node, "dim", "one dimension, or two neighbors, before the last; height and width");
   }
   if (self.sizes[dims[0]] == 1 && self.sizes[dims.back()] == 1)
     return refuse_argument(node, "dim", "more than one element");

@@ -131,7 +131,7 @@ std::vector<std::string> split(std::string_view list) {
 
 // Of normalization, or of what comes after backends.
 const Pass* find_pass(std::string_view name) {
-  for (std::span<const Pass> known : {all_passes(), leftover_passes()}) {
+  for (std::span<const Pass> known : {all_passes(), undelegated_passes()}) {
     auto pass = std::ranges::find(known, name, &Pass::name);
     if (pass != known.end()) return &*pass;
   }
@@ -166,18 +166,18 @@ Outcome run_normalize(const Program& program, const Options& options) {
 // names that it knows. The program is not looked at.
 Outcome run_ops(const Program&, const Options& options) {
   constexpr std::array<std::pair<OpFlag, std::string_view>, 8> flag_names = {
-      {{OpFlag::core, "core"},
-       {OpFlag::pointwise, "pointwise"},
-       {OpFlag::view, "view"},
-       {OpFlag::random, "random"},
-       {OpFlag::autocast_lower, "autocast_lower"},
-       {OpFlag::autocast_f32, "autocast_f32"},
-       {OpFlag::autocast_promote, "autocast_promote"},
-       {OpFlag::autocast_inside, "autocast_inside"}}};
+      {{OpFlag::Core, "core"},
+       {OpFlag::Pointwise, "pointwise"},
+       {OpFlag::View, "view"},
+       {OpFlag::Random, "random"},
+       {OpFlag::AutocastLower, "autocast_lower"},
+       {OpFlag::AutocastF32, "autocast_f32"},
+       {OpFlag::AutocastPromote, "autocast_promote"},
+       {OpFlag::AutocastInside, "autocast_inside"}}};
   std::vector<const OpDef*> ops;
   if (options.has("find")) {
     for (const std::string& name : split(options.named.at("find"))) {
-      if (const OpDef* def = torch_ops()->find(Symbol(name)); def != nullptr) ops.push_back(def);
+      if (const OpDef* def = torch_ops()->find(Name(name)); def != nullptr) ops.push_back(def);
     }
   } else {
     const std::span<const OpDef* const> all = options.has("own") ? compiler_ops() : all_ops();

@@ -124,7 +124,7 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(const Program& program, co
   return std::make_unique<SeveralPartitioners>(std::move(partitioners));
 }
 
-std::string verdict_text(const Verdict& verdict, Symbol tag) {
+std::string verdict_text(const Verdict& verdict, Name tag) {
   if (!tag.empty()) return std::string(tag.str());
   if (verdict.delegated) return "with its node";
   std::string text = verdict.rule;
@@ -135,7 +135,7 @@ std::string verdict_text(const Verdict& verdict, Symbol tag) {
 
 // A line per node, in the order of the verdicts; then what moves, and the tags.
 std::string result_text(const Program& program, const Method& method, const PartitionResult& result) {
-  const std::unordered_map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
+  const std::unordered_map<const Node*, Name> tags(result.node_tags.begin(), result.node_tags.end());
   std::string text;
   const Graph* graph = nullptr;
   for (const auto& [node, verdict] : result.verdicts) {
@@ -143,7 +143,7 @@ std::string result_text(const Program& program, const Method& method, const Part
     graph = &node->graph();
     auto tag = tags.find(node);
     text += fmt::format("  %{}: {}\n", node->display_name(),
-                        verdict_text(verdict, tag == tags.end() ? Symbol() : tag->second));
+                        verdict_text(verdict, tag == tags.end() ? Name() : tag->second));
   }
   for (const auto& [value, tag] : result.constant_tags)
     text += fmt::format("%{} moves to {}\n", value->name().str(), tag.str());
@@ -160,7 +160,7 @@ std::string why_text(const Program& program, const PartitionResult& result) {
   std::string text;
   for (const WhyApart& why : all.pairs)
     text += fmt::format("{} and {} are apart: {}\n", why.first.str(), why.second.str(), why.text);
-  return all.not_told == 0 ? text : text + fmt::format("and {} more\n", all.not_told);
+  return all.omitted == 0 ? text : text + fmt::format("and {} more\n", all.omitted);
 }
 
 }  // namespace

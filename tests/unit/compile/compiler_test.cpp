@@ -107,7 +107,7 @@ TEST(Compiler, EachStepRefusesWhatIsNotSound) {
     program.methods.push_back(nullptr);
     return program;
   };
-  auto left = lower_leftovers(unsound());
+  auto left = lower_undelegated(unsound());
   ASSERT_FALSE(left.has_value());
   EXPECT_THAT(left.error().str(), HasSubstr("methods is null"));
   auto emitted = Compiler().emit(unsound());
@@ -159,9 +159,9 @@ TEST(Compiler, HasItsOwnBackendsAndOps) {
   Compiler two{Registry()};
   ASSERT_TRUE(one.add(squaring("chip_a")).has_value());
   ASSERT_TRUE(two.add(squaring("chip_b")).has_value());
-  EXPECT_NE(one.registry().ops()->find(Symbol("chip_a.square.default")), nullptr);
-  EXPECT_EQ(two.registry().ops()->find(Symbol("chip_a.square.default")), nullptr);
-  EXPECT_EQ(torch_ops()->find(Symbol("chip_a.square.default")), nullptr);
+  EXPECT_NE(one.registry().ops()->find(Name("chip_a.square.default")), nullptr);
+  EXPECT_EQ(two.registry().ops()->find(Name("chip_a.square.default")), nullptr);
+  EXPECT_EQ(torch_ops()->find(Name("chip_a.square.default")), nullptr);
   Compiled lowered = must(one.lower(must(one.load(bytes(squares))), {.backends = {{"chip_a"}}}));
   EXPECT_EQ(lowered.program.delegates.size(), 1u);
   auto refused = two.lower(must(two.load(bytes(squares))), {.backends = {{"chip_a"}}});
@@ -200,7 +200,7 @@ TEST(Compiler, ProgramsKeepTheRecordsOfTheirGraphs) {
     Compiled lowered = must(Compiler().lower(std::move(program), {.backends = {{"xnnpack"}}}));
     EXPECT_FALSE(lowered.program.delegates.empty());
     expect_own_records(lowered.program);
-    expect_own_records(must(lower_leftovers(std::move(lowered.program))));
+    expect_own_records(must(lower_undelegated(std::move(lowered.program))));
   }
 }
 
@@ -306,13 +306,13 @@ TEST(Compiler, ItsStepsCompose) {
   Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
 
   Program program = must(normalize(must(compiler.load(bytes(squares)))));
-  const Symbol op("chip_a.square.default");
+  const Name op("chip_a.square.default");
   EXPECT_EQ(must(bind_backend_ops(program, registry.ops(), std::span(&op, 1))), 1u);
   Report report = make_report(program);
   auto partitioner = must(make_partitioner(*registry.find("chip_a"), {}));
   Lowered lowered = must(to_backend(program, *partitioner, registry));
   add_verdicts(report, "chip_a", lowered.verdicts);
-  program = must(lower_leftovers(std::move(lowered.program)));
+  program = must(lower_undelegated(std::move(lowered.program)));
   add_delegates(report, program);
   EXPECT_EQ(first_difference(program, whole.program), std::nullopt);
   EXPECT_EQ(report.delegated_nodes(), whole.report.delegated_nodes());
@@ -329,7 +329,7 @@ TEST(Compiler, HandsOverWhatWasNormalized) {
   Program program = must(normalize(must(Compiler().load(bytes(squares)))));
   Report report = make_report(program);
   Compiled given = must(compiler.hand_over({std::move(program), std::move(report)}, options));
-  program = must(lower_leftovers(std::move(given.program)));
+  program = must(lower_undelegated(std::move(given.program)));
   EXPECT_EQ(first_difference(program, whole.program), std::nullopt);
 }
 
@@ -349,8 +349,8 @@ TEST(Compiler, HandsOverNothingOfMethodsThatAreNotThere) {
 class TagsWithoutVerdicts final : public Partitioner {
  public:
   Result<PartitionResult> partition(const Program&, const Method& method) const override {
-    PartitionResult result{.partition_tags = {{Symbol("t"), {"BackendWithDelegateMappingDemo", {}}}}};
-    for (const Node& node : method.graph->nodes()) result.node_tags.emplace_back(&node, Symbol("t"));
+    PartitionResult result{.partition_tags = {{Name("t"), {"BackendWithDelegateMappingDemo", {}}}}};
+    for (const Node& node : method.graph->nodes()) result.node_tags.emplace_back(&node, Name("t"));
     return result;
   }
 };

@@ -44,7 +44,7 @@ std::vector<std::string> answers(Make&& make) {
   std::vector<std::string> texts;
   auto note = [&](const auto& result) { texts.push_back(result ? "done" : result.error().str()); };
   note(normalize(make()));
-  note(normalize_leftovers(make()));
+  note(normalize_undelegated(make()));
   note(to_backend(make(), partitioner, registry));
   note(to_backend(make(), by_method, registry));
   const Program constant = make();
@@ -65,9 +65,9 @@ TEST(EntryPoints, RefuseAProgramThatIsNotSound) {
   EXPECT_THAT(answers(null_method), testing::Each(HasSubstr("methods is null")));
   auto no_data = [] {
     Program program;
-    Method& method = program.add_method(Symbol("forward"));
-    Value* weight = method.graph->add_input(Symbol("w"), tensor_type(make_tensor(ScalarType::F32, {2})));
-    method.inputs.push_back({.kind = InputSpec::Kind::Parameter, .target = Symbol("w")});
+    Method& method = program.add_method(Name("forward"));
+    Value* weight = method.graph->add_input(Name("w"), tensor_type(make_tensor(ScalarType::F32, {2})));
+    method.inputs.push_back({.kind = InputSpec::Kind::Parameter, .target = Name("w")});
     Argument outputs[] = {Argument::of(weight)};
     method.graph->set_outputs(outputs);
     method.outputs.emplace_back();
@@ -82,7 +82,7 @@ TEST(EntryPoints, CompileNeedsAProgram) {
   EXPECT_EQ(compiled.error().code, "usage");
 }
 
-TEST(EntryPoints, LeftoversMayHaveBranchesOfOneBody) {
+TEST(EntryPoints, UndelegatedMayHaveBranchesOfOneBody) {
   Program program = parse(R"(program
 method forward(%p: bool[], %x: f32[2]) {
   graph @both(%a: f32[2]) {
@@ -93,7 +93,7 @@ method forward(%p: bool[], %x: f32[2]) {
   return %y
 }
 )");
-  auto lowered = lower_leftovers(std::move(program));
+  auto lowered = lower_undelegated(std::move(program));
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   EXPECT_EQ(lowered->methods[0]->bodies.size(), 2u);
   EXPECT_TRUE(Compiler().emit(*lowered).has_value());
@@ -160,7 +160,7 @@ TEST(EntryPoints, TheLastDebugHandleHasNoneBehindIt) {
 TEST(EntryPoints, RefuseAnAlignmentThatIsAFileOfPadding) {
   Program program = parse("program\nmethod forward(%x: f32[2]) {\nreturn %x\n}");
   auto delegate = std::make_unique<Delegate>(
-      Delegate{.name = Symbol("d"), .backend_id = "A", .processed_bytes = Storage::owned({})});
+      Delegate{.name = Name("d"), .backend_id = "A", .processed_bytes = Storage::owned({})});
   delegate->named_data.push_back(
       {.key = "k", .storage = Storage::owned({std::byte{1}}), .alignment = std::size_t{1} << 31});
   program.delegates.push_back(std::move(delegate));
@@ -267,7 +267,7 @@ Program with_constant(std::shared_ptr<const Storage> storage) {
       "program\ndata \"w\": f32[4] = zeros\n"
       "method forward(%w: f32[4] = param \"w\", %x: f32[4]) {\n"
       "  %y: f32[4] = aten.mul.Tensor(%x, %w)\n  return %y\n}");
-  program.data[Symbol("w")].storage = std::move(storage);
+  program.data[Name("w")].storage = std::move(storage);
   return program;
 }
 

@@ -73,7 +73,7 @@ class FaultyBackend final : public Backend {
     return Backend::preprocess_multimethod(methods, jobs);
   }
   std::string cache_version() const override { return run(faults_.cache_version), "1"; }
-  bool asks_elsewhere() const override { return run(faults_.backend_asks), false; }
+  bool is_remote() const override { return run(faults_.backend_asks), false; }
   Result<std::string> describe(std::span<const std::byte>) const override {
     return run(faults_.describe), std::string();
   }
@@ -91,7 +91,7 @@ class FaultyPartitioner final : public Partitioner {
 
   OpsToNotDecompose ops_to_not_decompose(const Program&) const override {
     run(faults_.ops);
-    return {.ops = {Symbol("aten.silu.default")},
+    return {.ops = {Name("aten.silu.default")},
             .filter = [fault = faults_.filter](const Node&) { return run(fault), true; }};
   }
   Result<PartitionResult> partition(const Program& program, const Method& method) const override {
@@ -112,7 +112,7 @@ class FaultyPartitioner final : public Partitioner {
     };
     return proposal;
   }
-  bool asks_elsewhere() const override { return run(faults_.partitioner_asks), false; }
+  bool is_remote() const override { return run(faults_.partitioner_asks), false; }
 
  private:
   Faults faults_;
@@ -194,8 +194,7 @@ method forward(%w: f32[2, 2] = param "w", %x: f32[1, 2]) {
 
 Program with_lazy_weight(const Throw& fault) {
   Program made = program();
-  made.data[Symbol("w")].storage =
-      Storage::lazy(8, [fault] { return run(fault), std::vector<std::byte>(8); });
+  made.data[Name("w")].storage = Storage::lazy(8, [fault] { return run(fault), std::vector<std::byte>(8); });
   return made;
 }
 
@@ -248,8 +247,8 @@ std::vector<Case> cases() {
       with(&Faults::proposal, "method forward, backend chip, proposal()", propose),
       with(&Faults::propose_support, "backend chip, support of proposal()", propose),
       with(&Faults::worth, "backend chip, worth of proposal()", propose),
-      with(&Faults::partitioner_asks, "backend chip, asks_elsewhere()", lower),
-      with(&Faults::backend_asks, "backend ChipBackend, asks_elsewhere()", lower),
+      with(&Faults::partitioner_asks, "backend chip, is_remote()", lower),
+      with(&Faults::backend_asks, "backend ChipBackend, is_remote()", lower),
       with(&Faults::cache_version, "backend ChipBackend, cache_version()", lower),
       with(&Faults::preprocess,
            "method forward, node a (aten.silu.default), tag chip0, backend ChipBackend, preprocess()", lower),
@@ -264,7 +263,7 @@ std::vector<Case> cases() {
       with(&Faults::filter, "backend mine, filter of ops_to_not_decompose()", own),
       with(&Faults::partition, "method forward, backend mine, partition()", own),
       with(&Faults::partition, "method forward, partition()", lowered_by_to_backend),
-      with(&Faults::partitioner_asks, "asks_elsewhere()", lowered_by_to_backend),
+      with(&Faults::partitioner_asks, "is_remote()", lowered_by_to_backend),
       {"transforms[0]",
        [](const Throw& fault) {
          return lowered({}, {.transforms = {[&](Program given) -> Result<Program> {
@@ -279,7 +278,7 @@ std::vector<Case> cases() {
       {"filter of ops_to_not_decompose",
        [](const Throw& fault) {
          return normalized(
-             {.ops_to_not_decompose = {{.ops = {Symbol("aten.silu.default")},
+             {.ops_to_not_decompose = {{.ops = {Name("aten.silu.default")},
                                         .filter = [&](const Node&) { return run(fault), true; }}}});
        }},
       {"observe", [](const Throw& fault) { return normalized({.observe = [&](auto&&...) { run(fault); }}); }},

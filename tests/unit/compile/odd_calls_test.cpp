@@ -34,7 +34,7 @@ class OddCall {
   // A program whose only node calls the op.
   Program make() {
     Program program;
-    Method& method = program.add_method(Symbol("forward"));
+    Method& method = program.add_method(Name("forward"));
     graph_ = method.graph.get();
     dtype_ = one_of(dtypes);
     for (std::size_t rank = pick(5); rank > 0; --rank) shape_.push_back(SymInt(one_of(usual_sizes)));
@@ -124,7 +124,7 @@ class OddCall {
 
   Argument tensor(std::string_view name) {
     Type type = tensor_type(make_tensor(dtype_for(name), near_shape()));
-    return Argument::of(graph_->add_input(Symbol(name), type));
+    return Argument::of(graph_->add_input(Name(name), type));
   }
 
   Argument integer(std::string_view name) {
@@ -138,7 +138,7 @@ class OddCall {
   Argument scalar() {
     if (chance(8)) {
       Type type = sym_type(Type::Kind::SymInt, nullptr);
-      return Argument::of(graph_->add_input(Symbol("n"), type));
+      return Argument::of(graph_->add_input(Name("n"), type));
     }
     if (chance(8)) return Argument::of(chance(50));
     return chance(50) ? Argument::of(one_of(integers)) : Argument::of(one_of(numbers));
@@ -166,7 +166,7 @@ class OddCall {
       case ArgType::Layout:
         return Argument::of(Layout::Strided);
       case ArgType::Device:
-        return Argument::text(Argument::Kind::Device, Symbol("cpu"));
+        return Argument::text(Argument::Kind::Device, Name("cpu"));
       case ArgType::Generator:
       case ArgType::Graph:
       case ArgType::Operator:
@@ -204,7 +204,7 @@ class OddCall {
     if (def_.infer != nullptr && chance(95)) {
       auto types = guarded([&] { return result_types(OpCall(def_, args, kwargs)); });
       if (types) {
-        for (Type& type : *types) results.push_back({Symbol("y"), std::move(type)});
+        for (Type& type : *types) results.push_back({Name("y"), std::move(type)});
         return results;
       }
     }
@@ -212,7 +212,7 @@ class OddCall {
       Type type = result.type == ArgType::Tensor ? tensor_type(make_tensor(dtype_, near_shape()))
                                                  : sym_type(Type::Kind::SymInt, nullptr);
       for (std::size_t count = result.is_list ? pick(4) : 1; count > 0; --count)
-        results.push_back({Symbol("y"), type});
+        results.push_back({Name("y"), type});
     }
     return results;
   }
@@ -259,7 +259,7 @@ TEST(OddCalls, AreLoweredOrRefused) {
     if (takes_graphs(*def) || (only != nullptr && def->name != only)) continue;
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
       lower(compiler, OddCall(*def, seed).make(), "");
-      if (def->is(OpFlag::core)) lower(compiler, OddCall(*def, seed).make(), "xnnpack");
+      if (def->is(OpFlag::Core)) lower(compiler, OddCall(*def, seed).make(), "xnnpack");
     }
   }
 }

@@ -22,11 +22,11 @@ const std::string samples = "tests/models/samples/";
 
 struct Recorded {
   std::string method;
-  std::vector<Content> inputs;
-  std::vector<Content> outputs;
+  std::vector<RuntimeValue> inputs;
+  std::vector<RuntimeValue> outputs;
 };
 
-Content content_of(const Json& json, const std::string& bytes) {
+RuntimeValue content_of(const Json& json, const std::string& bytes) {
   if (json["kind"] == "none") return std::monostate{};
   if (json["kind"] == "int") return json["value"].get<std::int64_t>();
   if (json["kind"] == "float") return json["value"].get<double>();
@@ -52,7 +52,7 @@ std::vector<Recorded> read_recorded(const std::string& name) {
   return calls;
 }
 
-void expect_close(const Content& actual, const Content& expected, double allowed) {
+void expect_close(const RuntimeValue& actual, const RuntimeValue& expected, double allowed) {
   ASSERT_EQ(actual.index(), expected.index());
   const auto* wanted = std::get_if<TensorData>(&expected);
   if (wanted == nullptr) return;

@@ -54,7 +54,7 @@ std::string text_of(const Plan& plan) {
 }
 
 TEST_P(TwoThreads, PlanOneProgram) {
-  const Program program = must(lower_leftovers(normalized()));
+  const Program program = must(lower_undelegated(normalized()));
   const auto work = [&] { return text_of(must(make_plan(program))); };
   const std::string alone = work();
   EXPECT_FALSE(alone.empty());
@@ -62,7 +62,7 @@ TEST_P(TwoThreads, PlanOneProgram) {
 }
 
 TEST_P(TwoThreads, EmitOneProgram) {
-  const Program program = must(lower_leftovers(normalized()));
+  const Program program = must(lower_undelegated(normalized()));
   const auto work = [&] { return must(compiler_.emit(program)).pte; };
   const std::vector<std::byte> alone = work();
   EXPECT_FALSE(alone.empty());

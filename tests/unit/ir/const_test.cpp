@@ -100,8 +100,8 @@ TEST(Const, AGraphGivesItsOwnNodesAndValues) {
 TEST(Const, AGraphOwnsNoNodesOfOthers) {
   Graph one;
   Graph two;
-  const Node* foreign = two.add(Symbol("op"), {}, {}, {{Symbol("y"), Type()}});
-  const Value* input = two.add_input(Symbol("x"), Type());
+  const Node* foreign = two.add(Name("op"), {}, {}, {{Name("y"), Type()}});
+  const Value* input = two.add_input(Name("x"), Type());
   EXPECT_THROW(one.own(*foreign), InternalError);
   EXPECT_THROW(one.own(*foreign->result()), InternalError);
   EXPECT_THROW(one.own(*input), InternalError);
@@ -110,17 +110,17 @@ TEST(Const, AGraphOwnsNoNodesOfOthers) {
 // Use lists of values are kept in the values: no other graph may have one among its operands.
 TEST(Const, AGraphTakesNoValuesOfOthers) {
   Graph one;
-  Value* x = one.add_input(Symbol("x"), Type());
-  const Node* user = one.add(Symbol("op"), {Argument::of(x)}, {}, {{Symbol("y"), Type()}});
-  const Node* with_list = one.add(Symbol("op"), {one.list({Argument::of(x)})}, {}, {});
+  Value* x = one.add_input(Name("x"), Type());
+  const Node* user = one.add(Name("op"), {Argument::of(x)}, {}, {{Name("y"), Type()}});
+  const Node* with_list = one.add(Name("op"), {one.list({Argument::of(x)})}, {}, {});
   const Argument copies[] = {user->arg(0), with_list->arg(0), Argument::of(one.own(*user->result()))};
   Graph two;
-  Value* own = two.add_input(Symbol("z"), Type());
-  Node* node = two.add(Symbol("op"), {Argument::of(own)}, {}, {});
+  Value* own = two.add_input(Name("z"), Type());
+  Node* node = two.add(Name("op"), {Argument::of(own)}, {}, {});
   const std::size_t uses = x->use_count();
   for (const Argument& copy : copies) {
-    EXPECT_THROW(two.add(Symbol("op"), {copy}, {}, {}), InternalError);
-    EXPECT_THROW(two.add(Symbol("op"), {}, {{Symbol("k"), copy}}, {}), InternalError);
+    EXPECT_THROW(two.add(Name("op"), {copy}, {}, {}), InternalError);
+    EXPECT_THROW(two.add(Name("op"), {}, {{Name("k"), copy}}, {}), InternalError);
     EXPECT_THROW(two.set_args(*node, std::span(&copy, 1), {}), InternalError);
     EXPECT_THROW(two.set_outputs(std::span(&copy, 1)), InternalError);
   }

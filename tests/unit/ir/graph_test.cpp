@@ -19,11 +19,11 @@ Type f32() {
 }
 
 Value* input(Graph& graph, std::string_view name) {
-  return graph.add_input(Symbol(name), f32());
+  return graph.add_input(Name(name), f32());
 }
 
 Node* unary(Graph& graph, std::string_view op, Value* x, std::string_view name, Node* before = nullptr) {
-  return graph.add(Symbol(op), {Argument::of(x)}, {}, {{Symbol(name), f32()}}, before);
+  return graph.add(Name(op), {Argument::of(x)}, {}, {{Name(name), f32()}}, before);
 }
 
 std::vector<std::string> names(const Graph& graph) {
@@ -60,12 +60,12 @@ void expect_sound_uses(const Graph& graph) {
 }
 
 TEST(Graph, UsesInListsKeywordsAndOutputs) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Argument list = graph.list({Argument::of(x), Argument::none(), graph.list({Argument::of(x)})});
-  NamedArgument entry{Symbol("k"), Argument::of(x)};
-  Node* node = graph.add(Symbol("op"), {list, Argument::of(x)},
-                         {{Symbol("map"), graph.map(std::span(&entry, 1))}}, {{Symbol("y"), f32()}});
+  NamedArgument entry{Name("k"), Argument::of(x)};
+  Node* node = graph.add(Name("op"), {list, Argument::of(x)},
+                         {{Name("map"), graph.map(std::span(&entry, 1))}}, {{Name("y"), f32()}});
   std::vector<Argument> outputs = {Argument::of(node->result()), Argument::of(x)};
   graph.set_outputs(outputs);
   EXPECT_EQ(x->use_count(), 5u);
@@ -76,12 +76,12 @@ TEST(Graph, UsesInListsKeywordsAndOutputs) {
 }
 
 TEST(Graph, ReplaceUsesReachesOutputs) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Node* a = unary(graph, "a", x, "a");
   Node* b = unary(graph, "b", x, "b");
-  Node* c = graph.add(Symbol("c"), {graph.list({Argument::of(a->result()), Argument::of(a->result())})}, {},
-                      {{Symbol("c"), f32()}});
+  Node* c = graph.add(Name("c"), {graph.list({Argument::of(a->result()), Argument::of(a->result())})}, {},
+                      {{Name("c"), f32()}});
   std::vector<Argument> outputs = {Argument::of(a->result()), Argument::of(c->result())};
   graph.set_outputs(outputs);
   std::uint64_t before = graph.revision();
@@ -98,7 +98,7 @@ TEST(Graph, ReplaceUsesReachesOutputs) {
 }
 
 TEST(Graph, EraseAndAddWhileIterating) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   for (int i = 0; i < 6; ++i) unary(graph, i % 2 ? "odd" : "even", x, "n" + std::to_string(i));
   for (Node& node : graph.nodes()) {
@@ -118,7 +118,7 @@ TEST(Graph, EraseAndAddWhileIterating) {
 }
 
 TEST(Graph, NamesAreUnique) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "add");
   Node* first = unary(graph, "op", x, "add");
   Node* second = unary(graph, "op", x, "add");
@@ -129,14 +129,14 @@ TEST(Graph, NamesAreUnique) {
   EXPECT_EQ(taken->result()->name(), "add_2_1");
   EXPECT_EQ(third->result()->name(), "add_2_2");
   EXPECT_FALSE(unary(graph, "op", x, "")->result()->name().empty());
-  graph.rename(*first->result(), Symbol("fresh"));
+  graph.rename(*first->result(), Name("fresh"));
   EXPECT_EQ(first->result()->name(), "fresh");
-  graph.rename(*first->result(), Symbol("add"));
+  graph.rename(*first->result(), Name("add"));
   EXPECT_NE(first->result()->name(), "add");
 }
 
 TEST(Graph, MoveAndInsert) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Node* a = unary(graph, "op", x, "a");
   Node* b = unary(graph, "op", x, "b");
@@ -151,7 +151,7 @@ TEST(Graph, MoveAndInsert) {
 }
 
 TEST(Graph, NodesKeepTheirIds) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Node* a = unary(graph, "op", x, "a");
   Node* b = unary(graph, "op", x, "b", a);
@@ -165,7 +165,7 @@ TEST(Graph, NodesKeepTheirIds) {
 }
 
 TEST(NodeOrder, KnowsPlacesAndThoseOfNodesInThePlaceOfOthers) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Node* a = unary(graph, "op", x, "a");
   Node* b = unary(graph, "op", x, "b", a);
@@ -179,7 +179,7 @@ TEST(NodeOrder, KnowsPlacesAndThoseOfNodesInThePlaceOfOthers) {
 }
 
 TEST(Graph, SetArgumentsAndOneUse) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Value* y = input(graph, "y");
   Node* a = unary(graph, "op", x, "a");
@@ -198,7 +198,7 @@ TEST(Graph, SetArgumentsAndOneUse) {
 }
 
 TEST(Graph, EraseInput) {
-  Graph graph(Symbol("g"));
+  Graph graph(Name("g"));
   Value* x = input(graph, "x");
   Value* y = input(graph, "y");
   unary(graph, "op", y, "a");
@@ -208,18 +208,18 @@ TEST(Graph, EraseInput) {
 }
 
 TEST(Graph, ImportMapsValuesIntoAnotherGraph) {
-  Graph from(Symbol("from"));
+  Graph from(Name("from"));
   Value* x = input(from, "x");
   Argument list = from.list({Argument::of(x), Argument::of(2), from.complex(1, 2), Argument::string("t")});
-  Graph to(Symbol("to"));
+  Graph to(Name("to"));
   Value* y = input(to, "y");
   Argument copy = to.import(list, [&](const Value*) { return Argument::of(y); });
   EXPECT_EQ(print(copy), "[%y, 2, complex(1.0, 2.0), \"t\"]");
 }
 
 TEST(Graph, EqualSourcesAreStoredOnce) {
-  Graph graph(Symbol("g"));
-  SourceLocation source = {Symbol("m.py"), 3, Symbol("layer"), Symbol("aten.relu.default")};
+  Graph graph(Name("g"));
+  SourceLocation source = {Name("m.py"), 3, Name("layer"), Name("aten.relu.default")};
   EXPECT_EQ(graph.add_source(source), graph.add_source(source));
   EXPECT_EQ(graph.add_source(source)->str(), "m.py:3 (layer)");
 }
@@ -231,7 +231,7 @@ TEST(GraphProperty, UseListsSurviveRandomEdits) {
     auto pick = [&](std::size_t count) {
       return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
     };
-    Graph graph(Symbol("g"));
+    Graph graph(Name("g"));
     std::vector<Value*> values = {input(graph, "x"), input(graph, "y")};
     auto any = [&] { return Argument::of(values[pick(values.size())]); };
     for (int step = 0; step < 60; ++step) {
@@ -239,8 +239,8 @@ TEST(GraphProperty, UseListsSurviveRandomEdits) {
       for (Node& node : graph.nodes()) nodes.push_back(&node);
       std::size_t edit = pick(6);
       if (edit <= 1 || nodes.empty()) {
-        Node* node = graph.add(Symbol("op"), {any(), graph.list({any(), Argument::of(1), any()})},
-                               {{Symbol("k"), any()}}, {{Symbol("n"), f32()}, {Symbol("m"), f32()}});
+        Node* node = graph.add(Name("op"), {any(), graph.list({any(), Argument::of(1), any()})},
+                               {{Name("k"), any()}}, {{Name("n"), f32()}, {Name("m"), f32()}});
         values.insert(values.end(), node->results().begin(), node->results().end());
       } else if (edit == 2) {
         Value* old = values[pick(values.size())];
@@ -267,11 +267,11 @@ TEST(GraphProperty, UseListsSurviveRandomEdits) {
 TEST(GraphTypes, ValuesOfEqualTypesShareOneAndKeepTheirOwn) {
   Graph graph;
   const Type small = tensor_type(make_tensor(ScalarType::F32, {2, 3}));
-  Value* x = graph.add_input(Symbol("x"), small);
-  Value* y = graph.add_input(Symbol("y"), tensor_type(make_tensor(ScalarType::F32, {2, 3})));
-  Value* turned = graph.add_input(Symbol("t"), tensor_type(make_tensor(ScalarType::F32, {2, 3}, {1, 2})));
+  Value* x = graph.add_input(Name("x"), small);
+  Value* y = graph.add_input(Name("y"), tensor_type(make_tensor(ScalarType::F32, {2, 3})));
+  Value* turned = graph.add_input(Name("t"), tensor_type(make_tensor(ScalarType::F32, {2, 3}, {1, 2})));
   Value* symbolic =
-      graph.add_input(Symbol("s"), tensor_type(make_tensor(ScalarType::F32, {SymInt::symbol("s0"), 3})));
+      graph.add_input(Name("s"), tensor_type(make_tensor(ScalarType::F32, {SymInt::symbol("s0"), 3})));
   EXPECT_EQ(&x->type(), &y->type());
   EXPECT_NE(&x->type(), &turned->type());
   EXPECT_NE(&x->type(), &symbolic->type());

@@ -42,7 +42,7 @@ class Generator {
                                                       "0",   "return", "new\nline", "ü%@!#;",  "s0"};
     return one_of(texts);
   }
-  Symbol any_name() { return Symbol(any_text()); }
+  Name any_name() { return Name(any_text()); }
 
   ScalarType any_dtype() { return static_cast<ScalarType>(pick(0, scalar_type_count - 1)); }
 
@@ -102,7 +102,7 @@ class Generator {
       case 4:
         return Argument::of(chance(2));
       case 5:
-        return Argument::text(one_of(text_kinds), chance(4) ? Symbol("aten.add.Tensor") : any_name());
+        return Argument::text(one_of(text_kinds), chance(4) ? Name("aten.add.Tensor") : any_name());
       case 6:
         return Argument::of(any_dtype());
       case 7:
@@ -150,10 +150,10 @@ class Generator {
       std::vector<ResultSpec> results;
       for (std::int64_t n = pick(0, 4); n > 0; --n) args.push_back(any_argument(graph, values, method));
       for (std::int64_t n = pick(0, 2); n > 0; --n) {
-        kwargs.push_back({Symbol(any_text() + std::to_string(n)), any_argument(graph, values, method)});
+        kwargs.push_back({Name(any_text() + std::to_string(n)), any_argument(graph, values, method)});
       }
       for (std::int64_t n = pick(0, 3); n > 0; --n) results.push_back({any_name(), any_type()});
-      Node* node = graph.add(Symbol(one_of(ops)), args, kwargs, results);
+      Node* node = graph.add(Name(one_of(ops)), args, kwargs, results);
       if (chance(3)) node->tag = any_name();
       if (chance(2)) node->debug_handle = static_cast<std::uint32_t>(random_bits());
       if (chance(3))
@@ -172,11 +172,11 @@ class Generator {
   }
 
   void add_method(Program& program, const std::string& name) {
-    Method& method = program.add_method(Symbol(name));
+    Method& method = program.add_method(Name(name));
     if (chance(2)) method.in_spec = "[1, {\"type\": \"builtins.tuple\"}]";
     if (chance(2)) method.out_spec = any_text();
     for (std::int64_t i = pick(0, 2); i > 0; --i) {
-      method.bodies.push_back(std::make_unique<Graph>(Symbol(fmt::format("{}{}", any_text(), i))));
+      method.bodies.push_back(std::make_unique<Graph>(Name(fmt::format("{}{}", any_text(), i))));
       for (std::int64_t n = pick(0, 2); n > 0; --n) method.bodies.back()->add_input(any_name(), any_type());
       add_nodes(*method.bodies.back(), method);
     }
@@ -235,7 +235,7 @@ class Generator {
 
   // A view of a storage of its own, or of one that exists already.
   void add_data(Program& program) {
-    Symbol key = program.unique_data_key(any_text());
+    Name key = program.unique_data_key(any_text());
     if (!program.data.empty() && chance(2)) {
       TensorData data = program.data.begin()->second;
       if (data.type.rank() == 2) {
@@ -263,7 +263,7 @@ class Generator {
 
   void add_delegate(Program& program, int depth) {
     auto delegate = std::make_unique<Delegate>();
-    delegate->name = Symbol(fmt::format("{}{}", any_text(), program.delegates.size()));
+    delegate->name = Name(fmt::format("{}{}", any_text(), program.delegates.size()));
     delegate->backend_id = any_text();
     for (std::int64_t i = pick(0, 2); i > 0; --i) {
       delegate->compile_specs.push_back({any_text(), random_bytes(static_cast<std::size_t>(pick(0, 4)))});
@@ -282,9 +282,9 @@ class Generator {
       delegate->debug_handle_map.emplace_back(id, handles);
     }
     if (depth < 2 && chance(2)) {
-      std::vector<Symbol> outer = std::exchange(delegates_, {});
+      std::vector<Name> outer = std::exchange(delegates_, {});
       auto original = std::make_shared<Program>(this->program(depth + 1));
-      if (original->methods.empty()) original->add_method(Symbol("forward"));
+      if (original->methods.empty()) original->add_method(Name("forward"));
       original->methods.resize(1);
       delegate->original = std::move(original);
       delegates_ = outer;
@@ -295,7 +295,7 @@ class Generator {
 
   std::mt19937 random_;
   int size_;
-  std::vector<Symbol> delegates_;  // of the program that is being made
+  std::vector<Name> delegates_;  // of the program that is being made
 };
 
 }  // namespace

@@ -103,9 +103,9 @@ TEST(RoundTrip, OfDataInAFileIsByItsPlace) {
   };
   Program program;
   const auto storage = storage_of("abcdefgh");
-  program.data.emplace(Symbol("a"), TensorData{make_tensor(ScalarType::U8, {8}), 0, storage});
-  program.data.emplace(Symbol("b"), TensorData{make_tensor(ScalarType::U8, {2}), 3, storage});
-  program.data.emplace(Symbol("c"), TensorData{make_tensor(ScalarType::U8, {9}), 0, storage_of("too long.")});
+  program.data.emplace(Name("a"), TensorData{make_tensor(ScalarType::U8, {8}), 0, storage});
+  program.data.emplace(Name("b"), TensorData{make_tensor(ScalarType::U8, {2}), 3, storage});
+  program.data.emplace(Name("c"), TensorData{make_tensor(ScalarType::U8, {9}), 0, storage_of("too long.")});
   const std::string text = print(program, {.max_inline_bytes = 4, .place_of_data = place});
   EXPECT_NE(text.find("data \"a\": u8[8] = file(\"" + path + "\", 16, 8)\n"), text.npos) << text;
   EXPECT_NE(text.find("data \"b\": u8[2] = view(\"a\") at 3\n"), text.npos) << text;
@@ -113,7 +113,7 @@ TEST(RoundTrip, OfDataInAFileIsByItsPlace) {
   auto read = parse_program(text);
   ASSERT_TRUE(read.has_value()) << read.error().str();
   EXPECT_FALSE(first_difference(program, *read));
-  EXPECT_EQ(read->find_data(Symbol("a"))->storage, read->find_data(Symbol("b"))->storage);
+  EXPECT_EQ(read->find_data(Name("a"))->storage, read->find_data(Name("b"))->storage);
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST(Sym, HugeExpressionsBecomeStandIns) {
 TEST(Sym, SymbolsInFirstSeenOrder) {
   auto expr = parse_sym("Max(b, a*b, c)");
   ASSERT_TRUE(expr);
-  EXPECT_THAT(symbols_of(*expr), testing::ElementsAre(Symbol("b"), Symbol("c"), Symbol("a")));
+  EXPECT_THAT(symbols_of(*expr), testing::ElementsAre(Name("b"), Name("c"), Name("a")));
 }
 
 TEST(Sym, SameExpressionsFromManyThreads) {

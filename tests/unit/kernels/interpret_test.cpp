@@ -15,16 +15,16 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Content floats(std::vector<float> numbers) {
+RuntimeValue floats(std::vector<float> numbers) {
   return make_data<float>(ScalarType::F32, {static_cast<std::int64_t>(numbers.size())}, numbers);
 }
 
-std::vector<double> numbers_of(const Content& content) {
+std::vector<double> numbers_of(const RuntimeValue& content) {
   internal::Elements<double> elements(std::get<TensorData>(content));
   return {elements.begin(), elements.end()};
 }
 
-Result<std::vector<Content>> run(std::string_view text, std::vector<Content> inputs) {
+Result<std::vector<RuntimeValue>> run(std::string_view text, std::vector<RuntimeValue> inputs) {
   auto program = parse_program(text);
   if (!program) return Failure(program.error());
   return interpret(*program, *program->methods.front(), inputs);
@@ -68,19 +68,19 @@ method forward(%i: i64[], %x: f32[1]) {
   ASSERT_TRUE(program) << program.error().str();
   const Method& method = *program->methods.front();
   std::vector<std::pair<std::size_t, double>> calls;
-  auto observe = [&](const Node& node, std::size_t argument, std::span<const Content> inputs) {
+  auto observe = [&](const Node& node, std::size_t argument, std::span<const RuntimeValue> inputs) {
     EXPECT_EQ(&node, &*method.graph->nodes().begin());
     calls.emplace_back(argument, numbers_of(inputs[1])[0]);
   };
   const std::int64_t none[] = {0};
-  std::vector<Content> inputs{make_data<std::int64_t>(ScalarType::I64, {}, none), floats({3})};
+  std::vector<RuntimeValue> inputs{make_data<std::int64_t>(ScalarType::I64, {}, none), floats({3})};
   auto outputs = interpret(*program, method, inputs, observe);
   ASSERT_TRUE(outputs) << outputs.error().str();
   using Call = std::pair<std::size_t, double>;
   EXPECT_THAT(calls, ElementsAre(Call{0, 3}, Call{1, 3}, Call{0, 6}, Call{1, 6}, Call{0, 12}));
 }
 
-double number_of(const Content& content) {
+double number_of(const RuntimeValue& content) {
   if (const auto* integer = std::get_if<std::int64_t>(&content)) return static_cast<double>(*integer);
   if (const auto* truth = std::get_if<bool>(&content)) return *truth ? 1 : 0;
   return std::get<double>(content);
@@ -105,7 +105,7 @@ void expect_agreement(const SymExpr* call, const sym::FunctionRow& row) {
     std::int64_t c = i / 36 - 2;
     auto value = evaluate(SymInt(call), {{"a", a}, {"b", b}, {"c", c}});
     if (!value) continue;
-    auto results = interpret(*program, *program->methods.front(), std::vector<Content>{a, b, c});
+    auto results = interpret(*program, *program->methods.front(), std::vector<RuntimeValue>{a, b, c});
     ASSERT_TRUE(results) << results.error().str();
     ASSERT_EQ(number_of(results->front()), static_cast<double>(*value)) << fmt::format("{}, {}, {}", a, b, c);
   }
@@ -116,7 +116,7 @@ TEST(Interpret, OpsOfSymbolicFunctionsComputeWhatTheirRowsDo) {
   std::span<const sym::FunctionRow> rows = sym::all_functions();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(rows[i].name);
-    if (rows[i].op.empty() || !has_kernel(Symbol(rows[i].op))) continue;
+    if (rows[i].op.empty() || !has_kernel(Name(rows[i].op))) continue;
     int count = rows[i].arity == sym::any_number ? 2 : rows[i].arity;
     expect_agreement(sym::make_call(static_cast<SymFunction>(i), {symbols.begin(), symbols.begin() + count}),
                      rows[i]);
@@ -140,7 +140,7 @@ method forward(%n: i64[], %x: f32[2]) {
 )";
 
 TEST(Interpret, RunsLoops) {
-  Content three = make_data<std::int64_t>(ScalarType::I64, {}, std::vector<std::int64_t>{3});
+  RuntimeValue three = make_data<std::int64_t>(ScalarType::I64, {}, std::vector<std::int64_t>{3});
   auto outputs = run(counting, {three, floats({1, 2})});
   ASSERT_TRUE(outputs) << outputs.error().str();
   EXPECT_THAT(numbers_of((*outputs)[0]), ElementsAre(8, 16));
@@ -199,7 +199,7 @@ method forward(%x: f32[2]) {
 }
 )");
   ASSERT_TRUE(original && program);
-  std::vector<Content> inputs = {floats({1, 2})};
+  std::vector<RuntimeValue> inputs = {floats({1, 2})};
   auto unknown = interpret(*program, *program->methods.front(), inputs);
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("own program is not known"));

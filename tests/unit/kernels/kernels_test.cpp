@@ -42,7 +42,7 @@ bool is_of_a_library(const OpDef& def) {
 
 TEST(Kernels, AreThereForTheCoreOps) {
   for (const OpDef* def : all_ops()) {
-    if (!def->is(OpFlag::core) || !def->is_pure() || def->is(OpFlag::symbolic)) continue;
+    if (!def->is(OpFlag::Core) || !def->is_pure() || def->is(OpFlag::Symbolic)) continue;
     if (is_of_a_library(*def)) continue;
     EXPECT_NE(has_kernel(def->name), without_kernel.contains(def->name.str())) << def->schema;
   }
@@ -55,7 +55,7 @@ TEST(Kernels, AreForOpsOfTheTable) {
                       internal::convolution_kernels, internal::pooling_kernels, internal::norm_kernels,
                       internal::resize_kernels, internal::indexing_kernels, internal::quantized_kernels,
                       internal::symbolic_kernels}) {
-    for (const internal::KernelLine& line : family()) EXPECT_TRUE(has_kernel(Symbol(line.op))) << line.op;
+    for (const internal::KernelLine& line : family()) EXPECT_TRUE(has_kernel(Name(line.op))) << line.op;
   }
 }
 
@@ -72,12 +72,12 @@ struct OneNode {
     method = program.methods.front().get();
   }
   const Node& node() const { return *method->graph->first(); }
-  Result<std::vector<Content>> run() const {
-    std::map<const Value*, Content> contents;
+  Result<std::vector<RuntimeValue>> run() const {
+    std::map<const Value*, RuntimeValue> contents;
     for (const Value* input : method->graph->inputs()) {
       if (const TensorData* data = constant_data(program, *method, *input)) contents[input] = *data;
     }
-    return run_kernel(node(), [&](const Value& value) -> const Content* {
+    return run_kernel(node(), [&](const Value& value) -> const RuntimeValue* {
       auto found = contents.find(&value);
       return found == contents.end() ? nullptr : &found->second;
     });
@@ -147,7 +147,7 @@ TEST(Kernels, ViewsShareTheStorage) {
   auto results = permuted.run();
   ASSERT_TRUE(results) << results.error().str();
   const auto& view = std::get<TensorData>(results->front());
-  EXPECT_EQ(view.storage, permuted.program.find_data(Symbol("x"))->storage);
+  EXPECT_EQ(view.storage, permuted.program.find_data(Name("x"))->storage);
   EXPECT_EQ(view.type.strides, (Dims{1, 3}));
   EXPECT_FALSE(call.run()) << "the graph gives the sizes the wrong way round";
 }
@@ -173,7 +173,7 @@ method forward(%x: f32[200, 200] = param "x") {
   ASSERT_TRUE(results) << results.error().str();
   const auto& data = std::get<TensorData>(results->front());
   EXPECT_TRUE(data.storage->is_lazy());
-  internal::Elements<float> given(*call.program.find_data(Symbol("x")));
+  internal::Elements<float> given(*call.program.find_data(Name("x")));
   internal::Elements<float> made(data);
   for (std::size_t i = 0; i < given.size(); ++i) ASSERT_EQ(made[i], -given[i]);
 }

@@ -52,7 +52,7 @@ TensorData tensor_of(const Json& json) {
 // A recorded call as a node, with its inputs.
 struct Call {
   Graph graph;
-  std::vector<Content> inputs;  // by index of the graph's inputs
+  std::vector<RuntimeValue> inputs;  // by index of the graph's inputs
   Node* node = nullptr;
 
   Argument argument_of(const Json& json) {
@@ -70,7 +70,7 @@ struct Call {
     TensorData data = tensor_of(json);
     Type type = tensor_type(make_tensor(data.type.dtype, data.type.sizes));
     inputs.emplace_back(std::move(data));
-    return Argument::of(graph.add_input(Symbol("x"), type));
+    return Argument::of(graph.add_input(Name("x"), type));
   }
 
   explicit Call(const Json& recorded) {
@@ -80,17 +80,17 @@ struct Call {
     for (const Json& arg : recorded["args"]) args.push_back(argument_of(arg));
     if (recorded.contains("kwargs")) {
       for (const auto& [name, value] : recorded["kwargs"].items()) {
-        kwargs.push_back({Symbol(name), argument_of(value)});
+        kwargs.push_back({Name(name), argument_of(value)});
       }
     }
     for (const Json& out : recorded["out"]) {
       ScalarType dtype = *scalar_type_from_name(out["t"].get<std::string>());
-      results.push_back({Symbol("y"), tensor_type(make_tensor(dtype, dims_of(out["s"])))});
+      results.push_back({Name("y"), tensor_type(make_tensor(dtype, dims_of(out["s"])))});
     }
-    node = graph.add(Symbol(recorded["op"].get<std::string>()), args, kwargs, results);
+    node = graph.add(Name(recorded["op"].get<std::string>()), args, kwargs, results);
   }
 
-  Result<std::vector<Content>> run() const {
+  Result<std::vector<RuntimeValue>> run() const {
     return run_kernel(*node, [&](const Value& value) { return &inputs[value.index()]; });
   }
 };
@@ -109,7 +109,7 @@ testing::AssertionResult same_number(double actual, double expected, double allo
   return testing::AssertionFailure() << actual << " instead of " << expected;
 }
 
-void expect_same(const Content& content, const Json& expected) {
+void expect_same(const RuntimeValue& content, const Json& expected) {
   const auto* actual = std::get_if<TensorData>(&content);
   ASSERT_NE(actual, nullptr);
   TensorData wanted = tensor_of(expected);

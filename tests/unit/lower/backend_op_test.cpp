@@ -47,12 +47,12 @@ Program parse(std::string_view text) {
   return program ? std::move(*program) : Program();
 }
 
-Symbol registered(const std::string& name, std::string_view pattern = mul_relu,
-                  const std::string& kernel = "") {
+Name registered(const std::string& name, std::string_view pattern = mul_relu,
+                const std::string& kernel = "") {
   EXPECT_TRUE(ops()->add_library("unit_test").has_value());
   Status status = ops()->add({.name = name, .pattern = std::string(pattern), .kernel = kernel});
   EXPECT_TRUE(status.has_value()) << status.error().str();
-  return Symbol(name);
+  return Name(name);
 }
 
 std::string refusal(const BackendOpSpec& spec) {
@@ -70,17 +70,17 @@ TEST(BackendOp, LibrariesOfTheStart) {
 }
 
 TEST(BackendOp, HasASchemaAndIsFoundWithItsPattern) {
-  Symbol name = registered("unit_test.found.default");
+  Name name = registered("unit_test.found.default");
   const BackendOp* op = ops()->find_backend_op(name);
   ASSERT_NE(op, nullptr);
   EXPECT_EQ(op->schema, "unit_test.found.default(Tensor a, Tensor b) -> Tensor");
   EXPECT_EQ(op_names(*op->pattern->method().graph), "aten.mul.Tensor;aten.relu.default;");
   EXPECT_NE(ops()->find(name), nullptr);
-  EXPECT_EQ(ops()->find_backend_op(Symbol("aten.relu.default")), nullptr);
+  EXPECT_EQ(ops()->find_backend_op(Name("aten.relu.default")), nullptr);
 }
 
 TEST(BackendOp, TakesThePlaceOfItsPattern) {
-  Symbol name = registered("unit_test.bound.default");
+  Name name = registered("unit_test.bound.default");
   Program program = parse(model);
   Program before = clone(program);
   auto count = bind_backend_ops(program, ops(), std::span(&name, 1));
@@ -92,7 +92,7 @@ TEST(BackendOp, TakesThePlaceOfItsPattern) {
   EXPECT_EQ(node.debug_handle, 2u);
   EXPECT_EQ(node.source->line, 3);
   // It computes what it stands for.
-  std::vector<Content> inputs = {
+  std::vector<RuntimeValue> inputs = {
       make_data<float>(ScalarType::F32, {2, 3}, std::vector<float>{1, -2, 3, -4, 5, -6}),
       make_data<float>(ScalarType::F32, {3}, std::vector<float>{1, 2, -3})};
   auto want = interpret(before, *before.methods[0], inputs);
@@ -113,7 +113,7 @@ Origins origins_of(const Node& node) {
 }
 
 TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
-  Symbol name = registered("unit_test.origins.default");
+  Name name = registered("unit_test.origins.default");
   Program program = parse(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   const Node& node = *program.methods[0]->graph->first();
@@ -133,8 +133,8 @@ TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
       }));
   auto lowered = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
                               PartitionResult result;
-                              result.partition_tags[Symbol("t")] = {"A", {}};
-                              result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                              result.partition_tags[Name("t")] = {"A", {}};
+                              result.node_tags.emplace_back(method.graph->first(), Name("t"));
                               return result;
                             }),
                             registry);
@@ -145,7 +145,7 @@ TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
 }
 
 TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
-  Symbol name = registered("unit_test.restored.default");
+  Name name = registered("unit_test.restored.default");
   Program program = parse(model);
   Program before = clone(program);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
@@ -158,7 +158,7 @@ TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
 }
 
 TEST(BackendOp, IsExpandedToItsPattern) {
-  Symbol name = registered("unit_test.expanded.default");
+  Name name = registered("unit_test.expanded.default");
   Program program = parse(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   auto count = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
@@ -170,7 +170,7 @@ TEST(BackendOp, IsExpandedToItsPattern) {
 
 TEST(BackendOp, OnesInPatternsAreExpandedToo) {
   registered("unit_test.inner.default");
-  const Symbol outer = registered("unit_test.outer.default", R"(program
+  const Name outer = registered("unit_test.outer.default", R"(program
 method outer(%a: none, %b: none) {
   %m: none = unit_test.inner.default(%a, %b)
   %r: none = aten.tan.default(%m)
@@ -178,7 +178,7 @@ method outer(%a: none, %b: none) {
 }
 )");
   Program program = parse(model);
-  const Symbol names[] = {Symbol("unit_test.inner.default"), outer};
+  const Name names[] = {Name("unit_test.inner.default"), outer};
   ASSERT_TRUE(bind_backend_ops(program, ops(), names).has_value());
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&outer, 1)).has_value());
   const Graph& graph = *program.methods[0]->graph;
@@ -216,7 +216,7 @@ method forward(%x: f32[2], %y: f32[2]) {
 }
 
 TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
-  Symbol name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
+  Name name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
   Program program = parse(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::WithoutKernel), 0u);
@@ -224,7 +224,7 @@ TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
 }
 
 TEST(BackendOp, TypesFollowFromThePattern) {
-  Symbol name = registered("unit_test.typed.default");
+  Name name = registered("unit_test.typed.default");
   Program program = parse(
       "program\nmethod forward(%x: f32[2, 3], %y: f32[3]) {\n"
       "  %r: f32[2, 3] = unit_test.typed.default(%x, %y)\n  return %r\n}\n");
@@ -235,13 +235,13 @@ TEST(BackendOp, TypesFollowFromThePattern) {
 }
 
 TEST(BackendOp, MayBeTakenByABackend) {
-  Symbol name = registered("unit_test.taken.default");
+  Name name = registered("unit_test.taken.default");
   Program program = parse(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   auto lowered = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
                               PartitionResult result;
-                              result.partition_tags[Symbol("t")] = {"A", {}};
-                              result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                              result.partition_tags[Name("t")] = {"A", {}};
+                              result.node_tags.emplace_back(method.graph->first(), Name("t"));
                               return result;
                             }),
                             registry_of_a_and_b());
@@ -278,14 +278,14 @@ method forward(%x: f32[2, 3]) {
 }
 )";
 
-Symbol registered_spec(const BackendOpSpec& spec) {
+Name registered_spec(const BackendOpSpec& spec) {
   EXPECT_TRUE(ops()->add_library("unit_test").has_value());
   Status status = ops()->add(spec);
   EXPECT_TRUE(status.has_value()) << status.error().str();
-  return Symbol(spec.name);
+  return Name(spec.name);
 }
 
-std::string text_after(std::string_view model_text, Symbol op, bool expanded) {
+std::string text_after(std::string_view model_text, Name op, bool expanded) {
   Program program = parse(model_text);
   auto count = bind_backend_ops(program, ops(), std::span(&op, 1));
   EXPECT_TRUE(count.has_value()) << count.error().str();
@@ -298,7 +298,7 @@ std::string text_after(std::string_view model_text, Symbol op, bool expanded) {
 }
 
 TEST(BackendOp, PatternsBindLiterals) {
-  Symbol name = registered("unit_test.scaled.default", scaled_pattern);
+  Name name = registered("unit_test.scaled.default", scaled_pattern);
   EXPECT_EQ(ops()->find_backend_op(name)->schema,
             "unit_test.scaled.default(Tensor x, float scale) -> Tensor");
   std::string bound = text_after(scaled_model, name, false);
@@ -310,7 +310,7 @@ TEST(BackendOp, PatternsBindLiterals) {
 }
 
 TEST(BackendOp, ALiteralThatStandsTwiceIsTheSameInBothPlaces) {
-  Symbol name = registered("unit_test.same.default", R"(program
+  Name name = registered("unit_test.same.default", R"(program
 method same(%x: none, %n: float) {
   %m: none = aten.mul.Scalar(%x, %n)
   %r: none = aten.add.Scalar(%m, %n, 1)
@@ -331,7 +331,7 @@ method forward(%x: f32[2]) {
 }
 
 TEST(BackendOp, OthersOfTheSchemaGetTheirDefaults) {
-  Symbol name =
+  Name name =
       registered_spec({.name = "unit_test.full.default",
                        .pattern = std::string(scaled_pattern),
                        .schema = "unit_test.full.default(bool flip=False, Tensor? y=None, Scalar scale=1, "
@@ -342,7 +342,7 @@ TEST(BackendOp, OthersOfTheSchemaGetTheirDefaults) {
 }
 
 TEST(BackendOp, APatternStandsForTheDefaultsOnly) {
-  Symbol name =
+  Name name =
       registered_spec({.name = "unit_test.flip.default",
                        .pattern = std::string(scaled_pattern),
                        .schema = "unit_test.flip.default(Tensor x, float scale, bool flip=False) -> Tensor"});
@@ -408,7 +408,7 @@ Result<std::vector<Type>> number(const OpCall&) {
 
 TEST(BackendOp, MayHaveARuleOfItsOwn) {
   const std::string schema = "unit_test.turned.default(Tensor x) -> Tensor";
-  Symbol name = registered_spec({.name = "unit_test.turned.default", .schema = schema, .infer = turned});
+  Name name = registered_spec({.name = "unit_test.turned.default", .schema = schema, .infer = turned});
   Program program = parse(
       "program\nmethod forward(%x: f32[2, 3]) {\n  %r: f32[3, 2] = unit_test.turned.default(%x)\n  return "
       "%r\n}\n");
@@ -418,7 +418,7 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
   EXPECT_THAT(*types, ElementsAre(node.result()->type()));
 
   auto refused = [](const std::string& op, InferFunction rule) {
-    Symbol wrong = registered_spec({.name = op, .schema = op + "(Tensor x) -> Tensor", .infer = rule});
+    Name wrong = registered_spec({.name = op, .schema = op + "(Tensor x) -> Tensor", .infer = rule});
     Program call = parse("program\nmethod f(%x: f32[2]) {\n  %r: f32[2] = " + op + "(%x)\n  return %r\n}\n");
     auto given = ops()->find(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
     return given ? "nothing" : given.error().str();
@@ -443,7 +443,7 @@ TEST(BackendOp, MayWriteToItsArguments) {
                                  "seen=None, *, int at=0) -> Tensor"};
   ASSERT_TRUE(ops()->add(append));
   EXPECT_TRUE(ops()->add(append));
-  const OpDef* op = ops()->find(Symbol("unit_test.append.rows"));
+  const OpDef* op = ops()->find(Name("unit_test.append.rows"));
   ASSERT_NE(op, nullptr);
   EXPECT_TRUE(op->mutates() && op->out_name.empty());
   const OpDef* form = ops()->find(op->functional);
@@ -468,7 +468,7 @@ TEST(BackendOp, MayGiveBackWhatItWrites) {
        .schema = "unit_test.swap.default(Tensor(a!) x, int[2] at=[0, 1], *, Tensor(b!)? y=None) -> "
                  "(Tensor(b!), Tensor, Tensor(a!))"}));
   EXPECT_EQ(
-      ops()->find(Symbol("unit_test.swap.functional"))->schema,
+      ops()->find(Name("unit_test.swap.functional"))->schema,
       "unit_test.swap.functional(Tensor(a) x, int[2] at=[0, 1], *, Tensor(b)? y=None) -> (Tensor, Tensor, "
       "Tensor)");
 }
@@ -483,10 +483,10 @@ TEST(BackendOp, CanBeTakenBack) {
   const BackendOpSpec taken{.name = "other.op.default", .schema = "other.op.default(Tensor(a!) x) -> ()"};
   ASSERT_TRUE(own.add(taken));
   own.take_back(before);
-  EXPECT_EQ(own.find(Symbol("other.op.default")), nullptr);
-  EXPECT_EQ(own.find(Symbol("other.op.functional")), nullptr);
+  EXPECT_EQ(own.find(Name("other.op.default")), nullptr);
+  EXPECT_EQ(own.find(Name("other.op.functional")), nullptr);
   EXPECT_TRUE(own.packet("other.op").empty());
-  EXPECT_NE(own.find(Symbol("DO_NOT_USE_TEST_ONLY.kept.functional")), nullptr);
+  EXPECT_NE(own.find(Name("DO_NOT_USE_TEST_ONLY.kept.functional")), nullptr);
   EXPECT_FALSE(own.add(taken));  // there is no such library
   ASSERT_TRUE(own.add_library("other"));
   EXPECT_TRUE(own.add(taken));
@@ -571,7 +571,7 @@ TEST(BackendOp, WrongOnesAreRefused) {
       HasSubstr("[pattern]"));
   EXPECT_TRUE(is_refused(ops()->add_library("no dots.")));
   Program program = parse(model);
-  Symbol nobody("unit_test.nobody.default");
+  Name nobody("unit_test.nobody.default");
   EXPECT_TRUE(is_refused(bind_backend_ops(program, ops(), std::span(&nobody, 1))));
 }
 

@@ -66,7 +66,7 @@ std::string control_flow_with(std::set<std::string> tagged) {
 void expect_same_control_flow(const Program& before, const Program& after) {
   expect_sound(after);
   for (bool taken : {false, true}) {
-    std::vector<Content> inputs = {
+    std::vector<RuntimeValue> inputs = {
         make_data<std::int64_t>(ScalarType::I64, {}, std::vector<std::int64_t>{1}), floats({1, -2}),
         make_data<float>(ScalarType::F32, {3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}),
         make_data<bool>(ScalarType::Bool, {}, std::span(&taken, 1))};
@@ -137,7 +137,7 @@ method forward(%x: f32[2]) {
   Graph& graph = *lowered.program.methods[0]->graph;
   Node& call = *graph.first();
   Node* again = graph.add(call.op(), {call.arg(0), Argument::of(call.result())}, {},
-                          {{Symbol("again"), call.result()->type()}});
+                          {{Name("again"), call.result()->type()}});
   std::vector<Argument> outputs = {Argument::of(again->result())};
   graph.set_outputs(outputs);
   EXPECT_EQ(get_delegates(lowered.program).size(), 2u);

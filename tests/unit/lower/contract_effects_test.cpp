@@ -67,7 +67,7 @@ TEST(Effects, KeepTheirOrderOrTheCutIsRefused) {
       PartitionResult result;
       for (const Node& node : method.graph->nodes()) {
         if (random() % 2 == 0) continue;
-        const Symbol tag(random() % 2 == 0 ? "t0" : "t1");
+        const Name tag(random() % 2 == 0 ? "t0" : "t1");
         result.partition_tags[tag] = {"A", {}};
         result.node_tags.emplace_back(&node, tag);
       }

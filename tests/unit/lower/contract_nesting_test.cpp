@@ -65,9 +65,9 @@ TEST(Contract, DelegateMayBePartOfAnotherDelegateWithItsNamedData) {
   ASSERT_TRUE(first.has_value()) << first.error().str();
   auto second = to_backend(first->program, FunctionPartitioner([](auto&, const Method& method) {
                              PartitionResult result;
-                             result.partition_tags[Symbol("outside")] = {"B", {}};
+                             result.partition_tags[Name("outside")] = {"B", {}};
                              for (const Node& node : method.graph->nodes())
-                               result.node_tags.emplace_back(&node, Symbol("outside"));
+                               result.node_tags.emplace_back(&node, Name("outside"));
                              return result;
                            }),
                            registry);

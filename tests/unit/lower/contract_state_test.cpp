@@ -62,9 +62,8 @@ TEST(Contract, MutatedBufferThatIsNotTaggedStaysAndCounts) {
   for (auto nodes : {std::vector<const char*>{"next"}, {"old"}, {"old", "neg"}}) {
     FunctionPartitioner partitioner([&](auto&, const Method& method) {
       PartitionResult result;
-      result.partition_tags[Symbol("t")] = {"A", {}};
-      for (const char* node : nodes)
-        result.node_tags.emplace_back(find_node(*method.graph, node), Symbol("t"));
+      result.partition_tags[Name("t")] = {"A", {}};
+      for (const char* node : nodes) result.node_tags.emplace_back(find_node(*method.graph, node), Name("t"));
       return result;
     });
     auto lowered = to_backend(program, partitioner, registry_of_a_and_b());
@@ -246,7 +245,7 @@ void expect_remembers(const Program& program) {
     auto outputs = interpret(program, *program.methods[0], std::vector{floats({x})}, state);
     ASSERT_TRUE(outputs.has_value()) << outputs.error().str();
     EXPECT_EQ(first_float((*outputs)[0]), -x);
-    EXPECT_EQ(first_float(state.delegates.at(program.delegates[0]->name)->data.at(Symbol("last"))), x * x);
+    EXPECT_EQ(first_float(state.delegates.at(program.delegates[0]->name)->data.at(Name("last"))), x * x);
   }
 }
 

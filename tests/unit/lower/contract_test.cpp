@@ -44,8 +44,8 @@ TEST(Contract, CompileSpecsReachTheBackendAndTheDelegate) {
   add(registry, std::move(keeper));
   FunctionPartitioner partitioner([&](auto&, const Method& method) {
     PartitionResult result;
-    result.partition_tags[Symbol("t")] = {"Keeper", specs};
-    result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+    result.partition_tags[Name("t")] = {"Keeper", specs};
+    result.node_tags.emplace_back(method.graph->first(), Name("t"));
     return result;
   });
   auto lowered = to_backend(
@@ -165,7 +165,7 @@ method forward(%lifted: f32[1] = constant "lifted", %count: f32[1] = buffer "cou
 }
 
 TEST(Contract, DelegateWithoutItsOriginalCannotStandAlone) {
-  Delegate delegate{.name = Symbol("d"), .backend_id = "A", .processed_bytes = storage_of("ok")};
+  Delegate delegate{.name = Name("d"), .backend_id = "A", .processed_bytes = storage_of("ok")};
   auto alone = as_program(delegate);
   ASSERT_FALSE(alone.has_value());
   EXPECT_EQ(alone.error().where, "delegate d");
@@ -289,12 +289,12 @@ method forward(%idle: f32[2] = param "idle", %w: f32[2] = param "w", %x: f32[2])
   EXPECT_EQ(once.delegates[0]->original->data.size(), 2u);
   // In one place: the first of several delegates, and the method where its delegate disappears.
   Program twice = lowered({{"a", "t"}, {"c", "s"}}, {{"idle", "s"}, {"idle", "t"}});
-  EXPECT_TRUE(twice.delegates[0]->original->data.contains(Symbol("idle")));
-  EXPECT_FALSE(twice.delegates[1]->original->data.contains(Symbol("idle")));
-  EXPECT_FALSE(twice.data.contains(Symbol("idle")));
+  EXPECT_TRUE(twice.delegates[0]->original->data.contains(Name("idle")));
+  EXPECT_FALSE(twice.delegates[1]->original->data.contains(Name("idle")));
+  EXPECT_FALSE(twice.data.contains(Name("idle")));
   Program none = lowered({{"dead", "t"}}, {{"idle", "t"}});
   EXPECT_TRUE(none.delegates.empty());
-  EXPECT_TRUE(none.data.contains(Symbol("idle")));
+  EXPECT_TRUE(none.data.contains(Name("idle")));
 }
 
 TEST(Contract, WholeProgramTakesConstantsThatNothingUsesAlong) {
@@ -309,7 +309,7 @@ method forward(%idle: f32[2] = buffer "idle", %x: f32[2]) {
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   expect_sound(lowered->program);
   EXPECT_TRUE(lowered->program.data.empty());
-  EXPECT_TRUE(lowered->program.delegates[0]->original->data.contains(Symbol("idle")));
+  EXPECT_TRUE(lowered->program.delegates[0]->original->data.contains(Name("idle")));
 }
 
 TEST(Contract, ConstantOfSeveralTagsIsCopiedPerTagAndSharesItsStorage) {
@@ -538,7 +538,7 @@ method forward(%x: f32[s0, 2]) {
   Lowered lowered = lower_text(text);
   expect_sound(lowered.program);
   EXPECT_EQ(lowered.program.methods[0]->graph->first()->result()->type().kind, Type::Kind::SymInt);
-  Content input = make_data<float>(ScalarType::F32, {2, 2}, std::vector<float>{1, 2, 3, 4});
+  RuntimeValue input = make_data<float>(ScalarType::F32, {2, 2}, std::vector<float>{1, 2, 3, 4});
   auto want = interpret(program, *program.methods[0], std::vector{input});
   auto got = interpret(lowered.program, *lowered.program.methods[0], std::vector{input});
   ASSERT_TRUE(want.has_value() && got.has_value());
@@ -595,8 +595,8 @@ method forward(%x: f32[2], %p: bool[]) {
     for (const Graph* graph : graphs_of(method)) {
       for (const Node& node : graph->nodes()) {
         if (node.op() != "aten.tan.default") continue;
-        result.partition_tags[Symbol("a0")] = {"B", {}};
-        result.node_tags.emplace_back(&node, Symbol("a0"));
+        result.partition_tags[Name("a0")] = {"B", {}};
+        result.node_tags.emplace_back(&node, Name("a0"));
       }
     }
     return result;

@@ -44,9 +44,9 @@ TEST(DelegateMapping, Errors) {
 
 TEST(DelegateMapping, ZeroHandlesAreDropped) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), Type{});
-  Node* a = graph.add(Symbol("a"), {Argument::of(x)}, {}, {{Symbol("a"), Type{}}});
-  Node* b = graph.add(Symbol("b"), {Argument::of(x)}, {}, {{Symbol("b"), Type{}}});
+  Value* x = graph.add_input(Name("x"), Type{});
+  Node* a = graph.add(Name("a"), {Argument::of(x)}, {}, {{Name("a"), Type{}}});
+  Node* b = graph.add(Name("b"), {Argument::of(x)}, {}, {{Name("b"), Type{}}});
   a->debug_handle = 5;
   DelegateMappingBuilder builder(Identifiers::Generated);
   ASSERT_TRUE(builder.insert({a, b}).has_value());

@@ -63,8 +63,8 @@ inline PartitionResult tags(const Method& method,
                             const std::string& backend = "Good") {
   PartitionResult result;
   for (auto [node, tag] : names) {
-    result.partition_tags[Symbol(tag)] = {backend, {}};
-    result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
+    result.partition_tags[Name(tag)] = {backend, {}};
+    result.node_tags.emplace_back(find_node(*method.graph, node), Name(tag));
   }
   return result;
 }
@@ -75,11 +75,11 @@ inline PartitionFunction tagging(std::initializer_list<std::pair<const char*, co
   return [nodes, constants](const Program&, const Method& method) {
     PartitionResult result;
     for (auto [node, tag] : nodes) {
-      result.partition_tags[Symbol(tag)] = {"Good", {}};
-      result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
+      result.partition_tags[Name(tag)] = {"Good", {}};
+      result.node_tags.emplace_back(find_node(*method.graph, node), Name(tag));
     }
     for (auto [value, tag] : constants)
-      result.constant_tags.emplace_back(find_input(method, value), Symbol(tag));
+      result.constant_tags.emplace_back(find_input(method, value), Name(tag));
     return result;
   };
 }
@@ -183,11 +183,11 @@ inline const Method& inner(const Delegate& delegate) {
   return *delegate.original->methods.front();
 }
 
-inline Content floats(std::vector<float> numbers) {
+inline RuntimeValue floats(std::vector<float> numbers) {
   return make_data<float>(ScalarType::F32, {static_cast<std::int64_t>(numbers.size())}, numbers);
 }
 
-inline float first_float(const Content& content) {
+inline float first_float(const RuntimeValue& content) {
   TensorData data = std::get<TensorData>(content).contiguous();
   return *reinterpret_cast<const float*>(data.dense_bytes().data());
 }

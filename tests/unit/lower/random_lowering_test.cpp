@@ -331,8 +331,8 @@ class RandomPartitioner : public Partitioner {
 
  private:
   void tag(const Node& node, const std::string& name, std::mt19937&, PartitionResult& result) const {
-    result.partition_tags[Symbol(name)] = {name.back() % 2 == 0 ? "A" : "B", {}};
-    result.node_tags.emplace_back(&node, Symbol(name));
+    result.partition_tags[Name(name)] = {name.back() % 2 == 0 ? "A" : "B", {}};
+    result.node_tags.emplace_back(&node, Name(name));
   }
 
   // Regions of random support with random groups, in a graph of its own kind.
@@ -372,14 +372,14 @@ class RandomPartitioner : public Partitioner {
   // Untags all that calls a delegate with state, unless one tag has all its calls.
   static void leave_split_calls(const Program& program, const Method& method,
                                 const StatefulDelegates& stateful, PartitionResult& result) {
-    std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
-    std::map<Symbol, std::set<std::pair<const Graph*, std::string>>, SymbolTextLess> places;
+    std::map<const Node*, Name> tags(result.node_tags.begin(), result.node_tags.end());
+    std::map<Name, std::set<std::pair<const Graph*, std::string>>, SymbolTextLess> places;
     for (const auto& each : program.methods) {
       auto stays = [&](const Node& node) { return !tags.contains(&node); };
       for (const Graph* graph : graphs_of(*each, stays)) {
         for (const Node& node : graph->nodes()) {
           auto tag = each.get() == &method ? tags.find(&node) : tags.end();
-          for (Symbol called : stateful.called_by(node)) {
+          for (Name called : stateful.called_by(node)) {
             if (tag != tags.end()) {
               places[called].emplace(graph, tag->second.str());
             } else if (!called_delegate(node).empty()) {  // bodies that stay are looked at themselves
@@ -390,7 +390,7 @@ class RandomPartitioner : public Partitioner {
       }
     }
     std::erase_if(result.node_tags, [&](const auto& entry) {
-      for (Symbol called : stateful.called_by(*entry.first)) {
+      for (Name called : stateful.called_by(*entry.first)) {
         if (places[called].size() > 1) return true;
       }
       return false;
@@ -399,7 +399,7 @@ class RandomPartitioner : public Partitioner {
 
   // Nodes in bodies of tagged nodes go with them.
   static void drop_taken_bodies(const Method& method, PartitionResult& result) {
-    std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
+    std::map<const Node*, Name> tags(result.node_tags.begin(), result.node_tags.end());
     auto kept = graphs_of(method, [&](const Node& node) { return !tags.contains(&node); });
     std::set<const Graph*> stays(kept.begin(), kept.end());
     std::erase_if(result.node_tags,
@@ -409,7 +409,7 @@ class RandomPartitioner : public Partitioner {
   // Constants go with any of their users; buffers rightly, or with any of their users or writers.
   static void tag_constants(const Program& program, const Method& method, std::mt19937& random,
                             PartitionResult& result) {
-    std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
+    std::map<const Node*, Name> tags(result.node_tags.begin(), result.node_tags.end());
     const bool is_careful = random() % 4 != 0;
     for (const Value* input : method.graph->inputs()) {
       const InputSpec& spec = method.inputs[input->index()];
@@ -425,12 +425,12 @@ class RandomPartitioner : public Partitioner {
         if (method.outputs[i].mutates_data() && method.outputs[i].target == spec.target)
           add(method.graph->outputs()[i].as_value()->producer());
       }
-      for (const std::string& user : users) result.constant_tags.emplace_back(input, Symbol(user));
+      for (const std::string& user : users) result.constant_tags.emplace_back(input, Name(user));
     }
     if (is_careful) tag_mutated_buffer(program, method, result);
   }
 
-  static bool is_written(const Program& program, Symbol key) {
+  static bool is_written(const Program& program, Name key) {
     return std::ranges::any_of(program.methods, [&](const auto& method) {
       return std::ranges::any_of(method->outputs, [&](const OutputSpec& output) {
         return output.mutates_data() && output.target == key;
@@ -453,7 +453,7 @@ std::string name_of(const Node& node) {
 void collect_nodes(const Program& before, const Program& program, const Graph& graph,
                    std::multiset<std::string>& names) {
   for (const Node& node : graph.nodes()) {
-    Symbol called = called_delegate(node);
+    Name called = called_delegate(node);
     if (called.empty() || before.find_delegate(called) != nullptr) {
       names.emplace(name_of(node));
     } else {
@@ -495,9 +495,9 @@ void expect_exact_cover(const Program& before, const Program& after) {
 
 // --- the same results, and the same state
 
-std::vector<Content> inputs_for(std::uint32_t seed) {
+std::vector<RuntimeValue> inputs_for(std::uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<Content> inputs;
+  std::vector<RuntimeValue> inputs;
   for (int i = 0; i < 2; ++i) {
     std::vector<float> numbers;
     for (int k = 0; k < 6; ++k) numbers.push_back(static_cast<float>(random() % 64) / 8.0f - 4.0f);

@@ -298,13 +298,13 @@ method forward(%x: f32[2]) {
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   ASSERT_EQ(lowered->apart.pairs.size(), 2U);
   const ApartDelegates& own = lowered->apart.pairs[0];
-  EXPECT_EQ(own.method, Symbol("forward"));
+  EXPECT_EQ(own.method, Name("forward"));
   EXPECT_TRUE(own.graph.empty());
-  EXPECT_EQ(own.path, (std::vector{Symbol("a"), Symbol("m"), Symbol("b")}));
+  EXPECT_EQ(own.path, (std::vector{Name("a"), Name("m"), Name("b")}));
   const ApartDelegates& inner = lowered->apart.pairs[1];
-  EXPECT_EQ(inner.graph, Symbol("each"));
-  EXPECT_EQ(inner.first, Symbol("t0_1"));
-  EXPECT_EQ(inner.second, Symbol("t1_1"));
+  EXPECT_EQ(inner.graph, Name("each"));
+  EXPECT_EQ(inner.first, Name("t0_1"));
+  EXPECT_EQ(inner.second, Name("t1_1"));
 }
 
 TEST(Registry, RefusesTheSameIdTwice) {
@@ -329,14 +329,14 @@ TEST(Registry, AWrongManifestLeavesNothing) {
   Registry registry;
   const std::string_view first = "shop::cut(Tensor x) -> Tensor\n";
   EXPECT_FALSE(registry.add_kernels(std::string(first) + "shop::glue(Tensor x) -> int\n"));
-  EXPECT_EQ(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_EQ(registry.ops()->find(Name("shop.cut.default")), nullptr);
   EXPECT_THAT(registry.ops()->libraries(), Not(Contains("shop")));
   EXPECT_TRUE(registry.add_kernels(first));
-  EXPECT_NE(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_NE(registry.ops()->find(Name("shop.cut.default")), nullptr);
   EXPECT_FALSE(
       registry.add_kernels("shop::glue(Tensor x) -> Tensor\nshop::cut(Tensor x, int n) -> Tensor\n"));
-  EXPECT_NE(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
-  EXPECT_EQ(registry.ops()->find(Symbol("shop.glue.default")), nullptr);
+  EXPECT_NE(registry.ops()->find(Name("shop.cut.default")), nullptr);
+  EXPECT_EQ(registry.ops()->find(Name("shop.glue.default")), nullptr);
 }
 
 TEST(Registry, AWrongEntryLeavesNothing) {
@@ -347,7 +347,7 @@ TEST(Registry, AWrongEntryLeavesNothing) {
                {.name = "shop.glue"}};
   EXPECT_FALSE(registry.add(std::move(entry)));
   EXPECT_EQ(registry.find("Echo"), nullptr);
-  EXPECT_EQ(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_EQ(registry.ops()->find(Name("shop.cut.default")), nullptr);
   EXPECT_THAT(registry.ops()->libraries(), Not(Contains("shop")));
 }
 

@@ -46,13 +46,13 @@ std::string code_when(const std::function<void(const Method&, PartitionResult&)>
 
 TEST(WrongReferences, NullNodeIsTagged) {
   EXPECT_EQ(
-      code_when([](auto&, PartitionResult& result) { result.node_tags.emplace_back(nullptr, Symbol("t")); }),
+      code_when([](auto&, PartitionResult& result) { result.node_tags.emplace_back(nullptr, Name("t")); }),
       "to_backend.foreign-node");
 }
 
 TEST(WrongReferences, NullValueIsTagged) {
   EXPECT_EQ(code_when([](auto&, PartitionResult& result) {
-              result.constant_tags.emplace_back(nullptr, Symbol("t"));
+              result.constant_tags.emplace_back(nullptr, Name("t"));
             }),
             "to_backend.foreign-node");
 }
@@ -94,8 +94,8 @@ TEST(WrongReferences, ValueOfAnotherProgramMayNotBeCopied) {
 
 TEST(WrongReferences, EmptyTagHasASpec) {
   auto spoil = [](const Method& method, PartitionResult& result) {
-    result.partition_tags[Symbol()] = {"Good", {}};
-    result.node_tags = {{method.graph->first(), Symbol()}};
+    result.partition_tags[Name()] = {"Good", {}};
+    result.node_tags = {{method.graph->first(), Name()}};
   };
   EXPECT_EQ(code_when(spoil), "to_backend.empty-tag");
 }
@@ -110,7 +110,7 @@ TEST(WrongReferences, PartitionerIsNull) {
 TEST(WrongReferences, TaggingHelpersStandNullConstants) {
   Program program = parse(model);
   PartitionResult result = tags(*program.methods[0], {{"a", "t"}});
-  result.constant_tags.emplace_back(nullptr, Symbol("t"));
+  result.constant_tags.emplace_back(nullptr, Name("t"));
   tag_constant_data(*program.methods[0], result);
   EXPECT_EQ(result.constant_tags.size(), 2u);
 }

@@ -75,13 +75,12 @@ TEST(WrongPartitioner, TagsAnErasedNode) {
   Program program = parse(model);
   Graph& graph = *program.methods[0]->graph;
   Value* x = graph.inputs()[2];
-  Node* erased = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("gone"), x->type()}});
+  Node* erased = graph.add(Name("aten.relu.default"), {Argument::of(x)}, {}, {{Name("gone"), x->type()}});
   graph.erase(*erased);
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("Good", good));
   const FunctionPartitioner partitioner([&](const Program&, const Method&) -> Result<PartitionResult> {
-    return PartitionResult{.partition_tags = {{Symbol("t"), {"Good", {}}}},
-                           .node_tags = {{erased, Symbol("t")}}};
+    return PartitionResult{.partition_tags = {{Name("t"), {"Good", {}}}}, .node_tags = {{erased, Name("t")}}};
   });
   auto lowered = to_backend(program, partitioner, registry);
   ASSERT_TRUE(is_refused(lowered));
@@ -111,8 +110,8 @@ TEST(WrongPartitioner, ReturnsAnError) {
 }
 
 TEST(WrongPartitioner, EditsAnOp) {
-  Diagnostic error = refusal(editing(
-      [](Method& method) { method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor")); }));
+  Diagnostic error = refusal(
+      editing([](Method& method) { method.graph->set_op(*method.graph->first(), Name("aten.add.Tensor")); }));
   EXPECT_EQ(error.code, "to_backend.partitioner-changed-program");
   EXPECT_THAT(error.where, HasSubstr("method forward"));
 }
@@ -128,7 +127,7 @@ TEST(WrongPartitioner, EditsALiteral) {
 TEST(WrongPartitioner, EditsAKeywordArgument) {
   EXPECT_EQ(refusal(editing([](Method& method) {
               Node& node = *find_node(*method.graph, "b");
-              NamedArgument alpha{Symbol("alpha"), Argument::of(3)};
+              NamedArgument alpha{Name("alpha"), Argument::of(3)};
               std::vector<Argument> args(node.args().begin(), node.args().end());
               method.graph->set_args(node, args, std::span(&alpha, 1));
             })).code,
@@ -138,7 +137,7 @@ TEST(WrongPartitioner, EditsAKeywordArgument) {
 TEST(WrongPartitioner, EditsABody) {
   EXPECT_EQ(refusal(editing([](Method& method) {
               Graph& body = *method.bodies.front();
-              body.set_op(*body.first(), Symbol("aten.relu.default"));
+              body.set_op(*body.first(), Name("aten.relu.default"));
             })).code,
             "to_backend.partitioner-changed-program");
 }
@@ -149,17 +148,16 @@ TEST(WrongPartitioner, AsksElsewhereAndIsNotLookedAfter) {
   class Elsewhere : public FunctionPartitioner {
    public:
     using FunctionPartitioner::FunctionPartitioner;
-    bool asks_elsewhere() const override { return true; }
+    bool is_remote() const override { return true; }
   };
-  const PartitionFunction edits = editing([](Method& method) {
-    method.graph->set_op(*find_node(*method.graph, "b"), Symbol("aten.sub.Tensor"));
-  });
+  const PartitionFunction edits = editing(
+      [](Method& method) { method.graph->set_op(*find_node(*method.graph, "b"), Name("aten.sub.Tensor")); });
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("Good", good));
   EXPECT_TRUE(to_backend(parse(model), Elsewhere(edits), registry).has_value());
   EXPECT_EQ(refusal(edits).code, "to_backend.partitioner-changed-program");
   const FilteredPartitioner filtered(std::make_unique<Elsewhere>(edits), {});
-  EXPECT_TRUE(filtered.asks_elsewhere());
+  EXPECT_TRUE(filtered.is_remote());
 }
 
 TEST(WrongPartitioner, EditsTheOutputs) {
@@ -178,8 +176,8 @@ TEST(WrongPartitioner, EditsTheSignature) {
 
 TEST(WrongPartitioner, AddsANode) {
   EXPECT_EQ(refusal(editing([](Method& method) {
-              method.graph->add(Symbol("aten.neg.default"), {Argument::of(method.graph->inputs()[2])}, {},
-                                {{Symbol("more"), method.graph->inputs()[2]->type()}});
+              method.graph->add(Name("aten.neg.default"), {Argument::of(method.graph->inputs()[2])}, {},
+                                {{Name("more"), method.graph->inputs()[2]->type()}});
             })).code,
             "to_backend.partitioner-changed-program");
 }
@@ -187,7 +185,7 @@ TEST(WrongPartitioner, AddsANode) {
 TEST(WrongPartitioner, IsNotCheckedForEditsWhenValidationIsOff) {
   ValidationDisabled scope;
   EXPECT_EQ(refusal(editing([](Method& method) {
-              method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
+              method.graph->set_op(*method.graph->first(), Name("aten.add.Tensor"));
             })).code,
             "accepted");
 }
@@ -196,7 +194,7 @@ TEST(WrongPartitioner, IsNotCheckedForEditsWhenValidationIsOff) {
 TEST(WrongPartitioner, IsNotCheckedForEditsOnceValidationIsDisabled) {
   auto code = [] {
     return refusal(editing([](Method& method) {
-             method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
+             method.graph->set_op(*method.graph->first(), Name("aten.add.Tensor"));
            }))
         .code;
   };
@@ -233,7 +231,7 @@ TEST(WrongPartitioner, TagsWithoutASpec) {
 TEST(WrongPartitioner, TagsAConstantWithoutASpec) {
   Diagnostic error = refusal([](auto&, const Method& method) {
     PartitionResult result;
-    result.constant_tags.emplace_back(find_input(method, "w"), Symbol("t"));
+    result.constant_tags.emplace_back(find_input(method, "w"), Name("t"));
     return result;
   });
   EXPECT_EQ(error.code, "to_backend.unknown-tag");
@@ -243,8 +241,8 @@ TEST(WrongPartitioner, TagsAConstantWithoutASpec) {
 TEST(WrongPartitioner, TagsTheOutputs) {
   Diagnostic error = refusal([](auto&, const Method& method) {
     PartitionResult result;
-    result.partition_tags[Symbol("t")] = {"Good", {}};
-    result.node_tags.emplace_back(method.graph->return_node(), Symbol("t"));
+    result.partition_tags[Name("t")] = {"Good", {}};
+    result.node_tags.emplace_back(method.graph->return_node(), Name("t"));
     return result;
   });
   EXPECT_EQ(error.code, "to_backend.output-tagged");
@@ -254,8 +252,8 @@ TEST(WrongPartitioner, TagsTheOutputs) {
 TEST(WrongPartitioner, TagsTheOutputsOfABody) {
   EXPECT_EQ(refusal([](auto&, const Method& method) {
               PartitionResult result;
-              result.partition_tags[Symbol("t")] = {"Good", {}};
-              result.node_tags.emplace_back(method.bodies.front()->return_node(), Symbol("t"));
+              result.partition_tags[Name("t")] = {"Good", {}};
+              result.node_tags.emplace_back(method.bodies.front()->return_node(), Name("t"));
               return result;
             }).code,
             "to_backend.output-tagged");
@@ -270,7 +268,7 @@ TEST(WrongPartitioner, TagsAUserInput) {
 TEST(WrongPartitioner, TagsTheInputOfABody) {
   EXPECT_EQ(refusal([](auto&, const Method& method) {
               PartitionResult result = tags(method, {{"a", "t"}});
-              result.constant_tags.emplace_back(method.bodies.front()->inputs()[0], Symbol("t"));
+              result.constant_tags.emplace_back(method.bodies.front()->inputs()[0], Name("t"));
               return result;
             }).code,
             "to_backend.foreign-node");
@@ -279,7 +277,7 @@ TEST(WrongPartitioner, TagsTheInputOfABody) {
 TEST(WrongPartitioner, TagsAComputedValueAsConstant) {
   EXPECT_EQ(refusal([](auto&, const Method& method) {
               PartitionResult result = tags(method, {{"a", "t"}});
-              result.constant_tags.emplace_back(method.graph->first()->result(), Symbol("t"));
+              result.constant_tags.emplace_back(method.graph->first()->result(), Name("t"));
               return result;
             }).code,
             "to_backend.foreign-node");
@@ -321,7 +319,7 @@ TEST(WrongPartitioner, NamesAnUnknownBackend) {
 TEST(WrongPartitioner, MayNameAnUnknownBackendForATagWithoutNodes) {
   EXPECT_EQ(refusal([](auto&, const Method&) {
               PartitionResult result;
-              result.partition_tags[Symbol("t")] = {"Nobody", {}};
+              result.partition_tags[Name("t")] = {"Nobody", {}};
               return result;
             }).code,
             "accepted");
@@ -330,7 +328,7 @@ TEST(WrongPartitioner, MayNameAnUnknownBackendForATagWithoutNodes) {
 TEST(WrongPartitioner, TagsInsideABodyThatIsTakenWhole) {
   Diagnostic error = refusal([](auto&, const Method& method) {
     PartitionResult result = tags(method, {{"d", "t"}, {"a", "s"}});
-    result.node_tags.emplace_back(method.bodies.front()->first(), Symbol("s"));
+    result.node_tags.emplace_back(method.bodies.front()->first(), Name("s"));
     return result;
   });
   EXPECT_EQ(error.code, "to_backend.tag-inside-taken-body");
@@ -340,7 +338,7 @@ TEST(WrongPartitioner, TagsInsideABodyThatIsTakenWhole) {
 TEST(WrongPartitioner, SplitsAConstantThatMayNotBeCopied) {
   Diagnostic error = refusal([](auto&, const Method& method) {
     PartitionResult result = tags(method, {{"a", "t"}});
-    result.constant_tags.emplace_back(find_input(method, "w"), Symbol("t"));
+    result.constant_tags.emplace_back(find_input(method, "w"), Name("t"));
     result.no_copy.push_back(find_input(method, "w"));
     return result;
   });
@@ -481,7 +479,7 @@ TEST(WrongBackend, ReturnsAMethodTwice) {
 TEST(WrongBackend, EditsItsProgram) {
   Diagnostic error = backend_refusal([](const Program& program) {
     auto& graph = const_cast<Graph&>(*program.methods.front()->graph);
-    graph.set_op(*graph.first(), Symbol("aten.add.Tensor"));
+    graph.set_op(*graph.first(), Name("aten.add.Tensor"));
     return good(program);
   });
   EXPECT_EQ(error.code, "to_backend.backend-changed-program");

@@ -22,7 +22,7 @@ Program folded(std::string_view text) {
 }
 
 const TensorData& data(const Program& program, std::string_view key) {
-  const TensorData* found = program.find_data(Symbol(key));
+  const TensorData* found = program.find_data(Name(key));
   EXPECT_NE(found, nullptr) << print(program);
   return *found;
 }

@@ -57,7 +57,7 @@ TEST(Normalize, LeavesCoreOpsOfTheSameResultTypes) {
   auto normalized = normalize(std::move(program), {.verify = true});
   ASSERT_TRUE(normalized.has_value()) << normalized.error().str();
   const Graph& graph = *normalized->methods.at(0)->graph;
-  for (const Node& node : graph.nodes()) EXPECT_TRUE(node.def()->is(OpFlag::core)) << print(node);
+  for (const Node& node : graph.nodes()) EXPECT_TRUE(node.def()->is(OpFlag::Core)) << print(node);
   ASSERT_EQ(graph.outputs().size(), types.size());
   for (std::size_t i = 0; i < types.size(); ++i) EXPECT_EQ(graph.outputs()[i].as_value()->type(), types[i]);
 }
@@ -82,7 +82,7 @@ method forward(%x: f32[2], %y: f32[3]) {
 TEST(Normalize, KeepsNodesThatAFilterPasses) {
   NormaliseOptions options;
   options.ops_to_not_decompose.push_back(
-      {.ops = {Symbol("aten.hardswish.default")},
+      {.ops = {Name("aten.hardswish.default")},
        .filter = [](const Node& node) { return node.operand(0)->tensor().sizes[0] == 2; }});
   auto program = normalize(parse(activations), options);
   ASSERT_TRUE(program.has_value()) << program.error().str();
@@ -92,11 +92,11 @@ TEST(Normalize, KeepsNodesThatAFilterPasses) {
 
 TEST(Normalize, DecomposesWhatABackendLeft) {
   NormaliseOptions options;
-  options.ops_to_not_decompose.push_back({.ops = {Symbol("aten.hardswish.default")}, .filter = {}});
+  options.ops_to_not_decompose.push_back({.ops = {Name("aten.hardswish.default")}, .filter = {}});
   auto kept = normalize(parse(activations), options);
   ASSERT_TRUE(kept.has_value());
   EXPECT_THAT(ops_of(*kept), ElementsAre("aten.hardswish.default", "aten.hardswish.default"));
-  auto program = normalize_leftovers(std::move(*kept));
+  auto program = normalize_undelegated(std::move(*kept));
   ASSERT_TRUE(program.has_value()) << program.error().str();
   auto at_once = normalize(parse(activations));
   EXPECT_EQ(first_difference(*program, *at_once), std::nullopt);

@@ -43,7 +43,7 @@ TEST(WriteEdgeForms, RowsMeetTheTransposedWeight) {
 TEST(WriteEdgeForms, WhatIsWantedWholeStays) {
   EXPECT_THAT(normalized({}), Not(HasSubstr("mm.default")));
   auto has_bias = [](const Node& node) { return node.args().size() == 3 && !node.arg(2).is_none(); };
-  const OpsToNotDecompose wish{.ops = {Symbol("aten.linear.default")}, .filter = has_bias};
+  const OpsToNotDecompose wish{.ops = {Name("aten.linear.default")}, .filter = has_bias};
   const std::string text = normalized({.ops_to_not_decompose = {wish}, .edge_forms = true});
   EXPECT_THAT(text, HasSubstr("%first: f32[s0, 5, 2] = aten.linear.default(%x, %w, %b)"));
   EXPECT_THAT(text, HasSubstr("aten.mm.default("));

@@ -17,8 +17,8 @@ Type f32(Dims sizes) {
 
 TEST(Builder, InfersTypesAndNamesResults) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), f32({2, 1}));
-  Value* y = graph.add_input(Symbol("y"), f32({3}));
+  Value* x = graph.add_input(Name("x"), f32({2, 1}));
+  Value* y = graph.add_input(Name("y"), f32({3}));
   Builder b(graph);
   Value* sum = b.call("aten.add.Tensor", {x, y});
   EXPECT_EQ(print(*sum->producer()), "%add: f32[2, 3] = aten.add.Tensor(%x, %y)");
@@ -28,7 +28,7 @@ TEST(Builder, InfersTypesAndNamesResults) {
 
 TEST(Builder, LeavesOutDefaults) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), f32({1, 1, 4, 4}));
+  Value* x = graph.add_input(Name("x"), f32({1, 1, 4, 4}));
   Builder b(graph);
   std::vector<std::int64_t> two = {2, 2}, one_each = {1, 1};
   Value* pooled =
@@ -39,11 +39,11 @@ TEST(Builder, LeavesOutDefaults) {
 
 TEST(Builder, InheritsWhereANodeComesFrom) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), f32({2}));
-  Node* node = graph.add(Symbol("aten.silu.default"), {Argument::of(x)}, {}, {{Symbol("silu"), f32({2})}});
+  Value* x = graph.add_input(Name("x"), f32({2}));
+  Node* node = graph.add(Name("aten.silu.default"), {Argument::of(x)}, {}, {{Name("silu"), f32({2})}});
   node->debug_handle = 7;
-  node->tag = Symbol("tag");
-  node->source = graph.add_source({.file = Symbol("model.py"), .line = 3});
+  node->tag = Name("tag");
+  node->source = graph.add_source({.file = Name("model.py"), .line = 3});
   Builder b(graph, node);
   b.inherit(*node);
   const Node* made = b.call("aten.sigmoid.default", {x})->producer();
@@ -61,9 +61,9 @@ std::string failure_of_call(Builder& b, std::string_view op, std::initializer_li
 
 TEST(Builder, MistakesOfItsUserAreFailuresInTheirWords) {
   Graph graph, other;
-  Value* x = graph.add_input(Symbol("x"), f32({2}));
-  Value* y = other.add_input(Symbol("y"), f32({2}));
-  Node* erased = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("z"), f32({2})}});
+  Value* x = graph.add_input(Name("x"), f32({2}));
+  Value* y = other.add_input(Name("y"), f32({2}));
+  Node* erased = graph.add(Name("aten.relu.default"), {Argument::of(x)}, {}, {{Name("z"), f32({2})}});
   Value* z = erased->result();
   graph.erase(*erased);
   auto message = [&](std::string_view op, std::initializer_list<BuilderArgument> args) {
@@ -85,7 +85,7 @@ TEST(Builder, MistakesOfItsUserAreFailuresInTheirWords) {
 
 TEST(Builder, RunLeavesARuleAtTheFirstFailure) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), f32({2}));
+  Value* x = graph.add_input(Name("x"), f32({2}));
   Builder b(graph);
   int steps = 0;
   auto result = b.run([&]() -> Replacement {
@@ -103,8 +103,8 @@ TEST(Builder, RunLeavesARuleAtTheFirstFailure) {
 
 TEST(Builder, KeepsTheFirstFailure) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), f32({2}));
-  Value* y = graph.add_input(Symbol("y"), f32({3}));
+  Value* x = graph.add_input(Name("x"), f32({2}));
+  Value* y = graph.add_input(Name("y"), f32({3}));
   Builder b(graph);
   Value* wrong = b.call("aten.add.Tensor", {x, y});
   EXPECT_EQ(wrong, nullptr);
@@ -116,7 +116,7 @@ TEST(Builder, KeepsTheFirstFailure) {
 
 TEST(Builder, CopiesListsOfOtherCalls) {
   Graph graph;
-  Value* x = graph.add_input(Symbol("x"), f32({2}));
+  Value* x = graph.add_input(Name("x"), f32({2}));
   Argument parts = graph.list({Argument::of(x), Argument::of(x)});
   Builder b(graph);
   Value* first = b.call("aten.cat.default", {parts});
@@ -142,7 +142,7 @@ class SizeValuesTest : public testing::Test {
 };
 
 TEST_F(SizeValuesTest, ReadsSizesOfInputsOnce) {
-  Value* x = graph_.add_input(Symbol("x"), f32({s("s0"), 3, s("s1")}));
+  Value* x = graph_.add_input(Name("x"), f32({s("s0"), 3, s("s1")}));
   Builder b(graph_);
   Value* y = b.call("aten.relu.default", {x});
   b.call("aten.expand.default", {y, Dims{s("s0"), 3, s("s1")}});
@@ -157,7 +157,7 @@ TEST_F(SizeValuesTest, ReadsSizesOfInputsOnce) {
 }
 
 TEST_F(SizeValuesTest, SolvesMultiples) {
-  graph_.add_input(Symbol("x"), f32({s("s0") * 2}));
+  graph_.add_input(Name("x"), f32({s("s0") * 2}));
   Builder b(graph_);
   b.call("aten.full.default", {Dims{s("s0") + 1}, 0});
   EXPECT_EQ(text(),
@@ -169,7 +169,7 @@ TEST_F(SizeValuesTest, SolvesMultiples) {
 
 // The runtime has no kernel for powers. One beyond what products are made for is refused.
 TEST_F(SizeValuesTest, MultipliesForPowers) {
-  graph_.add_input(Symbol("x"), f32({s("s0")}));
+  graph_.add_input(Name("x"), f32({s("s0")}));
   Builder b(graph_);
   b.call("aten.full.default", {Dims{s("s0") * s("s0") * s("s0") * 4}, 0});
   EXPECT_EQ(text(),
@@ -185,9 +185,9 @@ TEST_F(SizeValuesTest, MultipliesForPowers) {
 }
 
 TEST_F(SizeValuesTest, UsesNumbersThatNodesCompute) {
-  Value* x = graph_.add_input(Symbol("x"), tensor_type({.dtype = ScalarType::I64, .sizes = {}}));
-  graph_.add(Symbol("aten.item.default"), {Argument::of(x)}, {},
-             {{Symbol("n"), sym_type(Type::Kind::SymInt, s("u0").expr())}});
+  Value* x = graph_.add_input(Name("x"), tensor_type({.dtype = ScalarType::I64, .sizes = {}}));
+  graph_.add(Name("aten.item.default"), {Argument::of(x)}, {},
+             {{Name("n"), sym_type(Type::Kind::SymInt, s("u0").expr())}});
   Builder b(graph_);
   b.call("aten.full.default", {Dims{s("u0") + 1}, 0});
   EXPECT_EQ(text(),
@@ -203,7 +203,7 @@ TEST_F(SizeValuesTest, FailsOnUnknownSymbols) {
 }
 
 TEST_F(SizeValuesTest, LeavesOneOpenSizeToAView) {
-  Value* x = graph_.add_input(Symbol("x"), f32({s("s0"), 6}));
+  Value* x = graph_.add_input(Name("x"), f32({s("s0"), 6}));
   Builder b(graph_);
   EXPECT_EQ(b.view(x, {s("s0"), 6}), x);
   Value* y = b.view(x, {s("s0"), 2, 3});

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 const OpDef& def(std::string_view name) {
-  const OpDef* found = torch_ops()->find(Symbol(name));
+  const OpDef* found = torch_ops()->find(Name(name));
   EXPECT_NE(found, nullptr) << name;
   return *found;
 }
@@ -27,7 +27,7 @@ TEST(OpTable, ParsesEveryLine) {
 }
 
 TEST(OpTable, KnowsNothingOfOtherOps) {
-  EXPECT_EQ(torch_ops()->find(Symbol("mylib.thing.default")), nullptr);
+  EXPECT_EQ(torch_ops()->find(Name("mylib.thing.default")), nullptr);
 }
 
 TEST(OpTable, HasTheOpsOfSymbolicFunctions) {
@@ -35,7 +35,7 @@ TEST(OpTable, HasTheOpsOfSymbolicFunctions) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].op.empty()) continue;
     const OpDef& op = def(rows[i].op);
-    EXPECT_TRUE(op.is(OpFlag::symbolic)) << op.schema;
+    EXPECT_TRUE(op.is(OpFlag::Symbolic)) << op.schema;
     EXPECT_TRUE(rows[i].takes(op.args.size())) << op.schema;
     EXPECT_EQ(sym::function_of_op(rows[i].op), static_cast<SymFunction>(i)) << op.schema;
   }
@@ -69,26 +69,26 @@ TEST(OpTable, ReadsResults) {
   EXPECT_TRUE(def("aten._assert_scalar.default").returns.empty());
 }
 
-TEST(OpTable, MakesInPlaceTwins) {
+TEST(OpTable, MakesInPlaceVariants) {
   const OpDef& relu = def("aten.relu_.default");
   EXPECT_EQ(relu.schema, "aten.relu_.default(Tensor(a!) self) -> Tensor(a!)");
-  EXPECT_EQ(relu.functional, Symbol("aten.relu.default"));
+  EXPECT_EQ(relu.functional, Name("aten.relu.default"));
   EXPECT_TRUE(relu.mutates());
   EXPECT_FALSE(relu.is_pure());
 }
 
-TEST(OpTable, MakesCopyingTwins) {
+TEST(OpTable, MakesCopyingVariants) {
   const OpDef& copy = def("aten.split_with_sizes_copy.default");
   EXPECT_EQ(copy.schema,
             "aten.split_with_sizes_copy.default(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]");
-  EXPECT_EQ(copy.functional, Symbol("aten.split_with_sizes.default"));
-  EXPECT_FALSE(copy.is(OpFlag::view));
+  EXPECT_EQ(copy.functional, Name("aten.split_with_sizes.default"));
+  EXPECT_FALSE(copy.is(OpFlag::View));
 }
 
 TEST(OpTable, ViewsTellHowToWriteThroughThem) {
   std::set<std::string_view> without;
   for (const OpDef* op : all_ops()) {
-    if (op->is(OpFlag::view) && op->functional.empty() && op->write_back == nullptr)
+    if (op->is(OpFlag::View) && op->functional.empty() && op->write_back == nullptr)
       without.insert(op->name.str());
   }
   // unfold-batches removes the two of torch.vmap before anything is written through views.
@@ -97,7 +97,7 @@ TEST(OpTable, ViewsTellHowToWriteThroughThem) {
                                                      "torch._functorch.predispatch._remove_batch_dim"));
 }
 
-TEST(OpTable, TwinsBelongToLines) {
+TEST(OpTable, VariantsBelongToLines) {
   for (const OpDef* op : all_ops()) {
     EXPECT_TRUE(op->functional.empty() || torch_ops()->find(op->functional) != nullptr) << op->schema;
   }
@@ -106,7 +106,7 @@ TEST(OpTable, TwinsBelongToLines) {
 TEST(OpTable, CoreOpsHaveTypeRulesOrKeepTheirs) {
   for (const OpDef* op : all_ops()) {
     bool needs_types = op->decompose != nullptr || op->promotes();
-    bool has_any_results = op->is(OpFlag::variadic);
+    bool has_any_results = op->is(OpFlag::Variadic);
     EXPECT_TRUE(!needs_types || has_any_results || op->infer != nullptr) << op->schema;
   }
 }

@@ -192,7 +192,7 @@ TEST(VerifyInput, RefusesWhatIsNull) {
   program.delegates.push_back(nullptr);
   EXPECT_THAT(fault(program), HasSubstr("delegates is null"));
   program = relu_program();
-  program.data[Symbol("w")] = {};
+  program.data[Name("w")] = {};
   EXPECT_THAT(fault(program), HasSubstr("no storage"));
 }
 
@@ -200,7 +200,7 @@ TEST(VerifyInput, RefusesADelegateWhoseProgramIsNoMethod) {
   auto original = std::make_shared<Program>();
   Program program = relu_program();
   program.delegates.push_back(
-      std::make_unique<Delegate>(Delegate{.name = Symbol("d"), .backend_id = "B", .original = original}));
+      std::make_unique<Delegate>(Delegate{.name = Name("d"), .backend_id = "B", .original = original}));
   EXPECT_THAT(fault(program), HasSubstr("0 methods, not one"));
   original->methods.push_back(nullptr);
   EXPECT_THAT(fault(program), HasSubstr("no graph"));
@@ -217,7 +217,7 @@ TEST(VerifyInput, RefusesInputsAndOutputsWithoutSpecs) {
 
 TEST(VerifyInput, RefusesAConstantWithoutData) {
   Program program = relu_program();
-  program.methods[0]->inputs[0] = {.kind = InputSpec::Kind::Parameter, .target = Symbol("w")};
+  program.methods[0]->inputs[0] = {.kind = InputSpec::Kind::Parameter, .target = Name("w")};
   EXPECT_THAT(fault(program), HasSubstr("no data \"w\""));
 }
 
@@ -225,7 +225,7 @@ TEST(VerifyInput, RefusesAUseBeforeTheDefinition) {
   Program program = relu_program();
   Graph& graph = *program.methods[0]->graph;
   Value* y = graph.first()->result();
-  graph.add(Symbol("aten.relu.default"), {Argument::of(y)}, {}, {{Symbol("z"), y->type()}});
+  graph.add(Name("aten.relu.default"), {Argument::of(y)}, {}, {{Name("z"), y->type()}});
   graph.move_before(*graph.first(), nullptr);
   EXPECT_THAT(fault(program), HasSubstr("used before it is defined"));
 }
@@ -253,9 +253,9 @@ TEST(VerifyInput, MeetsNoResultsOfErasedNodes) {
 }
 
 TEST(VerifyInput, RefusesABodyThatIsNotTheMethods) {
-  Graph foreign(Symbol("foreign"));
+  Graph foreign(Name("foreign"));
   Program program = relu_program();
-  program.methods[0]->graph->add(Symbol("some.op"), {Argument::of(&foreign)}, {}, {});
+  program.methods[0]->graph->add(Name("some.op"), {Argument::of(&foreign)}, {}, {});
   EXPECT_THAT(fault(program), HasSubstr("not one of the method's graphs"));
 }
 
@@ -297,7 +297,7 @@ TEST(VerifyInput, RefusesDelegatesNestedTooDeep) {
     for (std::size_t i = 0; i < depth; ++i) {
       auto outer = std::make_shared<Program>(relu_program());
       outer->delegates.push_back(
-          std::make_unique<Delegate>(Delegate{.name = Symbol("d"), .backend_id = "B", .original = inner}));
+          std::make_unique<Delegate>(Delegate{.name = Name("d"), .backend_id = "B", .original = inner}));
       inner = std::move(outer);
     }
     return inner;
@@ -310,9 +310,9 @@ TEST(VerifyInput, NoGraphHasArgumentsNestedTooDeep) {
   Graph graph;
   Argument list = graph.list({Argument::of(1)});
   for (int i = 1; i < max_argument_depth; ++i) list = graph.list({list});
-  graph.add(Symbol("some.op"), {list}, {}, {});
+  graph.add(Name("some.op"), {list}, {}, {});
   for (int i = 0; i < 1'000'000; ++i) list = graph.list({list});
-  EXPECT_THROW(graph.add(Symbol("some.op"), {list}, {}, {}), InternalError);
+  EXPECT_THROW(graph.add(Name("some.op"), {list}, {}, {}), InternalError);
 }
 
 TEST(VerifyInput, ATextNestsLessThanThat) {

@@ -54,8 +54,8 @@ class Writer {
     std::vector<Argument> args{Argument::of(some(values))};
     if (below(2) == 0) args.push_back(Argument::of(some(values)));
     if (below(6) == 0) args.push_back(graph.list({Argument::of(some(values)), Argument::of(some(values))}));
-    std::vector<ResultSpec> results(below(8) == 0 ? 2 : 1, ResultSpec{Symbol(name), vector_type});
-    return graph.add(Symbol(op), args, {}, results);
+    std::vector<ResultSpec> results(below(8) == 0 ? 2 : 1, ResultSpec{Name(name), vector_type});
+    return graph.add(Name(op), args, {}, results);
   }
 
   Node* add_control_flow(Graph& graph, const std::vector<Value*>& values, int depth) {
@@ -65,18 +65,17 @@ class Writer {
         args.push_back(Argument::of(finished_[below(static_cast<std::uint32_t>(finished_.size()))]));
         continue;
       }
-      method_.bodies.push_back(
-          std::make_unique<Graph>(Symbol("body" + std::to_string(method_.bodies.size()))));
+      method_.bodies.push_back(std::make_unique<Graph>(Name("body" + std::to_string(method_.bodies.size()))));
       Graph& body = *method_.bodies.back();
-      body.add_input(Symbol("x"), vector_type);
-      body.add_input(Symbol("y"), vector_type);
+      body.add_input(Name("x"), vector_type);
+      body.add_input(Name("y"), vector_type);
       fill(body, depth + 1);
       finished_.push_back(&body);
       args.push_back(Argument::of(&body));
     }
     args.push_back(graph.list({Argument::of(some(values)), Argument::of(some(values))}));
-    const ResultSpec result{Symbol("cond"), vector_type};
-    return graph.add(Symbol("higher_order.cond"), args, {}, {&result, 1});
+    const ResultSpec result{Name("cond"), vector_type};
+    return graph.add(Name("higher_order.cond"), args, {}, {&result, 1});
   }
 
   Method& method_;
@@ -106,9 +105,9 @@ class Checker {
 
  private:
   static std::string name(const Node& node) { return place_of(node); }
-  Symbol tag_of(const Node& node) const {
+  Name tag_of(const Node& node) const {
     auto found = tag_of_.find(&node);
-    return found == tag_of_.end() ? Symbol() : found->second;
+    return found == tag_of_.end() ? Name() : found->second;
   }
 
   // Graphs that are run by nodes that stay are partitioned; others go with their nodes.
@@ -143,7 +142,7 @@ class Checker {
     std::map<std::pair<const Node*, const void*>, std::set<std::pair<const Node*, const void*>>> succs;
     std::map<std::pair<const Node*, const void*>, std::size_t> waiting;
     const auto vertex = [&](const Node& node) {
-      const Symbol tag = tag_of(node);
+      const Name tag = tag_of(node);
       return tag.empty() ? std::pair<const Node*, const void*>(&node, nullptr)
                          : std::pair<const Node*, const void*>(nullptr, tag.id());
     };
@@ -185,7 +184,7 @@ class Checker {
 
   const Method& method_;
   const PartitionResult& result_;
-  std::unordered_map<const Node*, Symbol> tag_of_;
+  std::unordered_map<const Node*, Name> tag_of_;
   std::unordered_map<const Node*, const Verdict*> verdict_of_;
 };
 
@@ -210,7 +209,7 @@ method forward(%w: f32[2] = param "w", %b: f32[2] = constant "b", %s: f32[2] = b
   Writer(method, seed).fill(*method.graph, 0);
   method.outputs.assign(method.graph->outputs().size(), OutputSpec{});
   if (method.graph->outputs()[0].as_value()->producer() != nullptr)
-    method.outputs[0] = {OutputSpec::Kind::BufferMutation, Symbol("state")};
+    method.outputs[0] = {OutputSpec::Kind::BufferMutation, Name("state")};
   return program;
 }
 

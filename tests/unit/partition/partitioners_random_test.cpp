@@ -189,7 +189,7 @@ TEST(PartitionersRandom, TagsOfAResultReadBack) {
                                         options("one", seed))
                       .partition(program, method);
     ASSERT_TRUE(result);
-    std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
+    std::map<const Node*, Name> tags(result->node_tags.begin(), result->node_tags.end());
     for (Graph* graph : graphs_of(method)) {
       for (Node& node : graph->nodes()) {
         if (auto tag = tags.find(&node); tag != tags.end()) node.tag = tag->second;

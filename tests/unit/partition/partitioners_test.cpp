@@ -35,7 +35,7 @@ PartitionResult partition(const Partitioner& partitioner, const Program& program
 
 // "name: tag" or "name: rule" of each node.
 std::vector<std::string> decisions(const PartitionResult& result) {
-  const std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
+  const std::map<const Node*, Name> tags(result.node_tags.begin(), result.node_tags.end());
   std::vector<std::string> lines;
   for (const auto& [node, verdict] : result.verdicts) {
     auto tag = tags.find(node);
@@ -113,7 +113,7 @@ method forward(%x: f32[2]) {
 }
 )");
   const OpsToNotDecompose kept = config_partitioner()->ops_to_not_decompose(program);
-  EXPECT_THAT(kept.ops, ElementsAre(Symbol("op.conv.default")));
+  EXPECT_THAT(kept.ops, ElementsAre(Name("op.conv.default")));
   const Node* first = program.methods[0]->graph->first();
   EXPECT_TRUE(kept.filter(*first));
   EXPECT_FALSE(kept.filter(*first->next()));
@@ -128,7 +128,7 @@ class Keeper : public CapabilityPartitioner {
         op_(op),
         with_filter_(with_filter) {}
   OpsToNotDecompose ops_to_not_decompose(const Program&) const override {
-    OpsToNotDecompose kept{.ops = {Symbol(op_)}, .filter = {}};
+    OpsToNotDecompose kept{.ops = {Name(op_)}, .filter = {}};
     if (with_filter_) kept.filter = [](const Node& node) { return node.args().size() == 1; };
     return kept;
   }
@@ -184,9 +184,9 @@ class Greedy : public Partitioner {
  public:
   Result<PartitionResult> partition(const Program&, const Method& method) const override {
     PartitionResult result;
-    result.partition_tags[Symbol("all")] = {"Greedy", {}};
+    result.partition_tags[Name("all")] = {"Greedy", {}};
     for (const Node& node : method.graph->nodes()) {
-      result.node_tags.emplace_back(&node, Symbol("all"));
+      result.node_tags.emplace_back(&node, Name("all"));
       result.verdicts.emplace_back(&node, Verdict{.delegated = true, .owner = "Greedy"});
     }
     tag_constant_data(method, result);
@@ -219,7 +219,7 @@ TEST(FilteredPartitioner, APartitionerThatTakesWhateverItSeesIsFoundOut) {
 
 TEST(FilteredPartitioner, ResultsOfTheCopyAreThoseOfTheProgram) {
   Program program = testing::parsed(small_program);
-  program.methods[0]->graph->first()->tag = Symbol("t");
+  program.methods[0]->graph->first()->tag = Name("t");
   const PartitionResult result = partition(
       *controlled(std::make_unique<TaggedPartitioner>(DelegationSpec{"Tagged", {}}), {{"off", "node:b"}}),
       program);
@@ -328,17 +328,17 @@ TEST(Pins, HostileExpressionsMatchInLinearTime) {
 
 TEST(Bodies, ADeepNestIsWalkedWithoutRecursion) {
   Program program;
-  Method& method = program.add_method(Symbol("forward"));
+  Method& method = program.add_method(Name("forward"));
   const Type type = tensor_type(make_tensor(ScalarType::F32, {2}));
   const std::size_t depth = 30'000;
   for (std::size_t i = 0; i < depth; ++i)
-    method.bodies.push_back(std::make_unique<Graph>(Symbol("b" + std::to_string(i))));
+    method.bodies.push_back(std::make_unique<Graph>(Name("b" + std::to_string(i))));
   const auto fill = [&](Graph& graph, Graph* body) {
-    Value* x = graph.add_input(Symbol("x"), type);
-    const ResultSpec result{Symbol("y"), type};
+    Value* x = graph.add_input(Name("x"), type);
+    const ResultSpec result{Name("y"), type};
     std::vector<Argument> args{Argument::of(x)};
     if (body != nullptr) args.push_back(Argument::of(body));
-    const Argument output = Argument::of(graph.add(Symbol("op.a.default"), args, {}, {&result, 1})->result());
+    const Argument output = Argument::of(graph.add(Name("op.a.default"), args, {}, {&result, 1})->result());
     graph.set_outputs({&output, 1});
   };
   fill(*method.graph, method.bodies[0].get());
@@ -362,10 +362,10 @@ TEST(Bodies, ADeepNestIsWalkedWithoutRecursion) {
 TEST(Bodies, ABodyThatCallsItselfEnds) {
   Program program = testing::parsed(small_program);
   Method& method = *program.methods[0];
-  method.bodies.push_back(std::make_unique<Graph>(Symbol("loop")));
+  method.bodies.push_back(std::make_unique<Graph>(Name("loop")));
   Graph& body = *method.bodies.back();
   for (Graph* graph : {method.graph.get(), &body})
-    graph->add(Symbol("op.c.default"), {Argument::of(&body)}, {}, {});
+    graph->add(Name("op.c.default"), {Argument::of(&body)}, {}, {});
   EXPECT_EQ(graphs_of(method).size(), 2U);
   auto result = propose_partitions(program, method, [](const Node&) { return take(); }, mine());
   ASSERT_TRUE(result);
@@ -402,8 +402,8 @@ method forward(%w: f32[2] = param "w", %s: f32[2] = buffer "s", %x: f32[2]) {
 )");
   const Method& method = *program.methods[0];
   PartitionResult result;
-  result.partition_tags[Symbol("t")] = {"Mine", {}};
-  result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+  result.partition_tags[Name("t")] = {"Mine", {}};
+  result.node_tags.emplace_back(method.graph->first(), Name("t"));
   for (int i = 0; i < 2; ++i) {
     tag_constant_data(method, result);
     EXPECT_THAT(tag_mutated_buffer(program, method, result), IsEmpty());

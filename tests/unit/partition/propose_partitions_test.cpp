@@ -128,7 +128,8 @@ method forward(%x: f32[2]) {
   options.apart = {nodes_named(program, {"a", "b"}), nodes_named(program, {"c", "d"})};
   const PartitionResult result = propose(program, support, options);
   EXPECT_EQ(tags(result), (std::vector<std::string>{"a mine0", "b mine0", "c mine1", "d mine1", "e mine2"}));
-  for (const auto& [node, verdict] : result.verdicts) EXPECT_EQ(verdict.owner, "mine") << node->display_name();
+  for (const auto& [node, verdict] : result.verdicts)
+    EXPECT_EQ(verdict.owner, "mine") << node->display_name();
 }
 
 TEST(ProposePartitions, SetsThatCannotStayApartAreAsIfTheyWereNotNamed) {

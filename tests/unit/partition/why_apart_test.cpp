@@ -53,7 +53,7 @@ bool is_edge(const Node& from, const Node& to) {
 }
 
 std::vector<const Node*> nodes_of(const PartitionResult& result, const Graph& graph,
-                                  std::initializer_list<Symbol> tags) {
+                                  std::initializer_list<Name> tags) {
   std::vector<const Node*> nodes;
   for (const auto& [node, tag] : result.node_tags) {
     if (&node->graph() == &graph && std::ranges::find(tags, tag) != tags.end()) nodes.push_back(node);
@@ -119,8 +119,8 @@ method forward(%x: f32[2], %y: f32[2]) {
   const Graph& graph = *program.methods[0]->graph;
   PartitionResult result;
   for (const auto& [node, tag] : {std::pair(graph.first(), "mine0"), std::pair(graph.last(), "mine1")}) {
-    result.node_tags.emplace_back(node, Symbol(tag));
-    result.partition_tags.try_emplace(Symbol(tag), DelegationSpec{"Mine", {}});
+    result.node_tags.emplace_back(node, Name(tag));
+    result.partition_tags.try_emplace(Name(tag), DelegationSpec{"Mine", {}});
   }
   const WhyAllApart all = why_apart(program, result);
   ASSERT_EQ(all.pairs.size(), 1U);
@@ -149,8 +149,8 @@ method forward(%x: f32[2]) {
   const Graph& body = *program.methods[0]->bodies[0];
   PartitionResult result;
   const auto tag = [&](const Node* node, const char* name, const char* backend) {
-    result.node_tags.emplace_back(node, Symbol(name));
-    result.partition_tags.try_emplace(Symbol(name), DelegationSpec{backend, {}});
+    result.node_tags.emplace_back(node, Name(name));
+    result.partition_tags.try_emplace(Name(name), DelegationSpec{backend, {}});
   };
   tag(graph.first(), "one0", "One");
   tag(graph.last()->previous(), "two0", "Two");
@@ -172,12 +172,12 @@ TEST(WhyApart, ManyPartitionsAndLongPaths) {
   const Program program = testing::parsed(fmt::format("{}  return %v{}\n}}\n", text, 3 * max_apart_told));
   WhyAllApart all = why_apart(program, propose(program, {}));
   EXPECT_EQ(all.pairs.size(), max_apart_told);
-  EXPECT_EQ(all.not_told, 3 * max_apart_told / 2 - 1 - max_apart_told);
+  EXPECT_EQ(all.omitted, 3 * max_apart_told / 2 - 1 - max_apart_told);
 
   const Graph& graph = *program.methods[0]->graph;
   for (const auto& [node, tag] : {std::pair(graph.first(), "mine0"), std::pair(graph.last(), "mine1")}) {
-    result.node_tags.emplace_back(node, Symbol(tag));
-    result.partition_tags.try_emplace(Symbol(tag), DelegationSpec{"Mine", {}});
+    result.node_tags.emplace_back(node, Name(tag));
+    result.partition_tags.try_emplace(Name(tag), DelegationSpec{"Mine", {}});
   }
   all = why_apart(program, result);
   ASSERT_EQ(all.pairs.size(), 1U);

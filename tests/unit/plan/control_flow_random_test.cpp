@@ -16,7 +16,7 @@ namespace depute {
 namespace {
 
 std::vector<MachineValue> interpreted(const Program& program, const std::vector<MachineTensor>& inputs) {
-  std::vector<Content> contents;
+  std::vector<RuntimeValue> contents;
   for (const MachineTensor& input : inputs) {
     Dims sizes(input.sizes.begin(), input.sizes.end());
     contents.emplace_back(make_data<std::int64_t>(ScalarType::I64, sizes, input.elements));
@@ -25,7 +25,7 @@ std::vector<MachineValue> interpreted(const Program& program, const std::vector<
   EXPECT_TRUE(outputs) << outputs.error().str() << print(program);
   std::vector<MachineValue> values;
   if (!outputs) return values;
-  for (const Content& output : *outputs) {
+  for (const RuntimeValue& output : *outputs) {
     const auto& data = std::get<TensorData>(output);
     internal::Elements<std::int64_t> elements(data);
     MachineTensor tensor;

@@ -16,12 +16,12 @@ Type vector() {
 class ParallelSet : public ::testing::Test {
  protected:
   ParallelSet() {
-    for (int i = 0; i < 6; ++i) variables_.push_back(graph_.add_input(Symbol("v"), vector()));
-    outside_ = graph_.add_input(Symbol("x"), vector());
+    for (int i = 0; i < 6; ++i) variables_.push_back(graph_.add_input(Name("v"), vector()));
+    outside_ = graph_.add_input(Name("x"), vector());
   }
 
   Value* view_of(Value* value) {
-    return graph_.add(Symbol("aten.alias.default"), {Argument::of(value)}, {}, {{Symbol("w"), vector()}})
+    return graph_.add(Name("aten.alias.default"), {Argument::of(value)}, {}, {{Name("w"), vector()}})
         ->result();
   }
 

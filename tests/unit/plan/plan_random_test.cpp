@@ -21,15 +21,15 @@ constexpr std::int64_t columns = 4;
 class RandomProgram {
  public:
   explicit RandomProgram(unsigned seed) : random_(seed) {
-    Method& method = program.add_method(Symbol("forward"));
-    if (method.graph == nullptr) method.graph = std::make_unique<Graph>(Symbol("forward"));
+    Method& method = program.add_method(Name("forward"));
+    if (method.graph == nullptr) method.graph = std::make_unique<Graph>(Name("forward"));
     graph_ = method.graph.get();
     auto delegate = std::make_unique<Delegate>();
-    delegate->name = Symbol("d");
+    delegate->name = Name("d");
     delegate->backend_id = "SomeBackend";
     program.delegates.push_back(std::move(delegate));
     for (int i = 0; i < 2; ++i) {
-      Value* input = graph_->add_input(Symbol("x"), type(rows));
+      Value* input = graph_->add_input(Name("x"), type(rows));
       method.inputs.emplace_back();
       Cells cells;
       for (std::int64_t j = 0; j < rows * columns; ++j) cells.push_back(random_());
@@ -59,8 +59,8 @@ class RandomProgram {
   void add(Value* value, Cells cells) { values_.emplace_back(value, std::move(cells)); }
 
   void add_unary(std::string_view op, Value* value, Cells cells) {
-    const ResultSpec result{Symbol("v"), value->type()};
-    Node* node = graph_->add(Symbol(op), {Argument::of(value)}, {}, {result});
+    const ResultSpec result{Name("v"), value->type()};
+    Node* node = graph_->add(Name(op), {Argument::of(value)}, {}, {result});
     add(node->result(), std::move(cells));
   }
 
@@ -82,17 +82,17 @@ class RandomProgram {
       case 4:
         return add_split(value, cells, height);
       default: {
-        Node* node = graph_->add(Symbol("delegate.call"),
-                                 {Argument::text(Argument::Kind::Delegate, Symbol("d")), Argument::of(value)},
-                                 {}, {{Symbol("v"), value->type()}});
+        Node* node = graph_->add(Name("delegate.call"),
+                                 {Argument::text(Argument::Kind::Delegate, Name("d")), Argument::of(value)},
+                                 {}, {{Name("v"), value->type()}});
         return add(node->result(), negated(cells));
       }
     }
   }
 
   void add_sum(Value* value, const Cells& cells, Value* other, const Cells& other_cells) {
-    Node* node = graph_->add(Symbol("aten.add.Tensor"), {Argument::of(value), Argument::of(other)}, {},
-                             {{Symbol("v"), value->type()}});
+    Node* node = graph_->add(Name("aten.add.Tensor"), {Argument::of(value), Argument::of(other)}, {},
+                             {{Name("v"), value->type()}});
     add(node->result(), sum(cells, other_cells));
   }
 
@@ -110,18 +110,18 @@ class RandomProgram {
 
   void add_slice(Value* value, const Cells& cells, std::int64_t start, std::int64_t count) {
     Node* node =
-        graph_->add(Symbol("aten.slice.Tensor"),
+        graph_->add(Name("aten.slice.Tensor"),
                     {Argument::of(value), Argument::of(0), Argument::of(start), Argument::of(start + count)},
-                    {}, {{Symbol("v"), type(count)}});
+                    {}, {{Name("v"), type(count)}});
     add(node->result(),
         part(cells, static_cast<std::size_t>(start * columns), static_cast<std::size_t>(count * columns)));
   }
 
   void add_split(Value* value, const Cells& cells, std::int64_t height) {
     if (height % 2 != 0) return;
-    Node* node = graph_->add(Symbol("aten.split_with_sizes.default"),
+    Node* node = graph_->add(Name("aten.split_with_sizes.default"),
                              {Argument::of(value), graph_->int_list({height / 2, height / 2})}, {},
-                             {{Symbol("v"), type(height / 2)}, {Symbol("w"), type(height / 2)}});
+                             {{Name("v"), type(height / 2)}, {Name("w"), type(height / 2)}});
     std::size_t half = cells.size() / 2;
     add(node->result(0), part(cells, 0, half));
     add(node->result(1), part(cells, half, half));

@@ -21,18 +21,18 @@ class Generator {
 
   void run() {
     add_delegate();
-    method_ = &program_.add_method(Symbol("forward"));
-    program_.data.emplace(Symbol("one"),
+    method_ = &program_.add_method(Name("forward"));
+    program_.data.emplace(Name("one"),
                           make_data<std::int64_t>(ScalarType::I64, {}, std::vector<std::int64_t>{1}));
     Scope scope{method_->graph.get()};
-    scope.one = scope.graph->add_input(Symbol("one"), scalar(ScalarType::I64));
+    scope.one = scope.graph->add_input(Name("one"), scalar(ScalarType::I64));
     method_->inputs.push_back(
-        {.kind = InputSpec::Kind::Constant, .target = Symbol("one"), .constant = std::nullopt});
+        {.kind = InputSpec::Kind::Constant, .target = Name("one"), .constant = std::nullopt});
     for (int i = 0; i < 2; ++i) {
-      scope.vectors.push_back(scope.graph->add_input(Symbol("x"), vector()));
+      scope.vectors.push_back(scope.graph->add_input(Name("x"), vector()));
       method_->inputs.emplace_back();
     }
-    scope.matrices.push_back(scope.graph->add_input(Symbol("m"), matrix()));
+    scope.matrices.push_back(scope.graph->add_input(Name("m"), matrix()));
     method_->inputs.emplace_back();
     for (int i = 0; i < 8; ++i) add_node(scope);
     std::vector<Argument> outputs = {Argument::of(pick(scope.vectors)), Argument::of(pick(scope.vectors)),
@@ -61,16 +61,15 @@ class Generator {
   // What negates, as a delegate.
   void add_delegate() {
     auto original = std::make_shared<Program>();
-    Method& method = original->add_method(Symbol("forward"));
-    Value* x = method.graph->add_input(Symbol("x"), vector());
+    Method& method = original->add_method(Name("forward"));
+    Value* x = method.graph->add_input(Name("x"), vector());
     method.inputs.emplace_back();
-    Node* neg =
-        method.graph->add(Symbol("aten.neg.default"), {Argument::of(x)}, {}, {{Symbol("y"), vector()}});
+    Node* neg = method.graph->add(Name("aten.neg.default"), {Argument::of(x)}, {}, {{Name("y"), vector()}});
     std::vector<Argument> outputs = {Argument::of(neg->result())};
     method.graph->set_outputs(outputs);
     method.outputs.emplace_back();
     auto delegate = std::make_unique<Delegate>();
-    delegate->name = Symbol("d");
+    delegate->name = Name("d");
     delegate->backend_id = "SomeBackend";
     delegate->processed_bytes = Storage::owned({});
     delegate->original = std::move(original);
@@ -78,7 +77,7 @@ class Generator {
   }
 
   Value* add(Scope& scope, std::string_view op, std::initializer_list<Argument> args, Type type) {
-    return scope.graph->add(Symbol(op), args, {}, {{Symbol("v"), std::move(type)}})->result();
+    return scope.graph->add(Name(op), args, {}, {{Name("v"), std::move(type)}})->result();
   }
 
   // One truth value.
@@ -115,7 +114,7 @@ class Generator {
       case 4:
         return scope.vectors.push_back(
             add(scope, "delegate.call",
-                {Argument::text(Argument::Kind::Delegate, Symbol("d")), Argument::of(pick(scope.vectors))},
+                {Argument::text(Argument::Kind::Delegate, Name("d")), Argument::of(pick(scope.vectors))},
                 vector()));
       case 5:
       case 6:
@@ -133,13 +132,13 @@ class Generator {
 
   Scope add_body(const Scope& outer, std::string_view name) {
     method_->bodies.push_back(
-        std::make_unique<Graph>(Symbol(std::string(name) + std::to_string(method_->bodies.size()))));
+        std::make_unique<Graph>(Name(std::string(name) + std::to_string(method_->bodies.size()))));
     return Scope{method_->bodies.back().get(), outer.depth + 1};
   }
   void add_inputs(Scope& body, const std::vector<Value*>& outer, std::vector<Value*>& inner) {
-    for (const Value* value : outer) inner.push_back(body.graph->add_input(Symbol("a"), value->type()));
+    for (const Value* value : outer) inner.push_back(body.graph->add_input(Name("a"), value->type()));
   }
-  void add_one(Scope& body) { body.one = body.graph->add_input(Symbol("one"), scalar(ScalarType::I64)); }
+  void add_one(Scope& body) { body.one = body.graph->add_input(Name("one"), scalar(ScalarType::I64)); }
   void add_nodes(Scope& body) {
     for (unsigned i = 0; i < 1 + random_() % 4; ++i) add_node(body);
   }
@@ -161,10 +160,10 @@ class Generator {
   void add_call(Scope& scope, std::string_view op, std::vector<Argument> args, std::size_t vectors,
                 std::size_t matrices, bool has_counter = false) {
     std::vector<ResultSpec> results;
-    if (has_counter) results.push_back({Symbol("k"), scalar(ScalarType::I64)});
-    for (std::size_t i = 0; i < vectors; ++i) results.push_back({Symbol("v"), vector()});
-    for (std::size_t i = 0; i < matrices; ++i) results.push_back({Symbol("m"), matrix()});
-    Node* node = scope.graph->add(Symbol(op), args, {}, results);
+    if (has_counter) results.push_back({Name("k"), scalar(ScalarType::I64)});
+    for (std::size_t i = 0; i < vectors; ++i) results.push_back({Name("v"), vector()});
+    for (std::size_t i = 0; i < matrices; ++i) results.push_back({Name("m"), matrix()});
+    Node* node = scope.graph->add(Name(op), args, {}, results);
     for (Value* result : node->results()) {
       if (result->type() == vector()) scope.vectors.push_back(result);
       if (result->type() == matrix()) scope.matrices.push_back(result);
@@ -203,7 +202,7 @@ class Generator {
     std::vector<Argument> args;
     for (std::string_view name : {"test", "body"}) {
       Scope body = add_body(scope, name);
-      Value* counter = body.graph->add_input(Symbol("k"), scalar(ScalarType::I64));
+      Value* counter = body.graph->add_input(Name("k"), scalar(ScalarType::I64));
       add_inputs(body, carried, body.vectors);
       add_inputs(body, rows, body.matrices);
       add_inputs(body, operands, body.vectors);
@@ -241,7 +240,7 @@ class Generator {
     std::size_t results = 1 + random_() % 2;
     Scope body = add_body(scope, "each");
     for (std::size_t i = 0; i < mapped.size(); ++i)
-      body.vectors.push_back(body.graph->add_input(Symbol("x"), vector()));
+      body.vectors.push_back(body.graph->add_input(Name("x"), vector()));
     add_inputs(body, operands, body.vectors);
     add_one(body);
     add_nodes(body);
@@ -261,7 +260,7 @@ class Generator {
     Scope body = add_body(scope, "combine");
     add_inputs(body, first, body.vectors);
     for (std::size_t i = 0; i < mapped.size(); ++i)
-      body.vectors.push_back(body.graph->add_input(Symbol("x"), vector()));
+      body.vectors.push_back(body.graph->add_input(Name("x"), vector()));
     add_inputs(body, operands, body.vectors);
     add_one(body);
     add_nodes(body);

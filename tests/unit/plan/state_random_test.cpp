@@ -24,16 +24,16 @@ Type type(std::int64_t height) {
 }
 
 // One that is not known may keep state, which it does for one method only.
-Symbol delegate_of(std::string_view method) {
-  return Symbol(fmt::format("delegate_{}", method));
+Name delegate_of(std::string_view method) {
+  return Name(fmt::format("delegate_{}", method));
 }
 
 class RandomMethod {
  public:
   RandomMethod(Program& program, std::string_view name, std::mt19937& random)
-      : method_(program.add_method(Symbol(name))), random_(random) {
+      : method_(program.add_method(Name(name))), random_(random) {
     for (int i = 0; i < buffers; ++i) {
-      Symbol key(fmt::format("buffer{}", i));
+      Name key(fmt::format("buffer{}", i));
       add_input(fmt::format("b{}", i), {.kind = InputSpec::Kind::Buffer, .target = key, .constant = {}});
     }
     for (int i = 0; i < 2; ++i) add_input(fmt::format("x{}", i), {});
@@ -46,12 +46,12 @@ class RandomMethod {
   std::size_t below(std::size_t count) { return random_() % count; }
 
   void add_input(const std::string& name, InputSpec spec) {
-    values_.push_back(graph().add_input(Symbol(name), type(rows)));
+    values_.push_back(graph().add_input(Name(name), type(rows)));
     method_.inputs.push_back(std::move(spec));
   }
 
   void add_call(std::string_view op, std::initializer_list<Argument> args, std::int64_t height) {
-    values_.push_back(graph().add(Symbol(op), args, {}, {{Symbol("v"), type(height)}})->result());
+    values_.push_back(graph().add(Name(op), args, {}, {{Name("v"), type(height)}})->result());
   }
 
   // Of all values or of the latest ones.
@@ -109,11 +109,11 @@ class RandomMethod {
       method_.outputs.push_back(spec);
     };
     for (int i = 0; i < buffers; ++i) {
-      Symbol key(fmt::format("buffer{}", i));
+      Name key(fmt::format("buffer{}", i));
       if (below(3) > 0) add({OutputSpec::Kind::BufferMutation, key}, pick(rows));
     }
     for (int i = 0; i < 2; ++i) {
-      Symbol name(fmt::format("x{}", i));
+      Name name(fmt::format("x{}", i));
       if (below(3) == 0) add({OutputSpec::Kind::UserInputMutation, name}, pick(rows));
     }
     for (std::size_t i = below(4); i > 0; --i) add({}, pick());
@@ -137,7 +137,7 @@ Program random_program(unsigned seed) {
   for (int i = 0; i < buffers; ++i) {
     std::vector<float> start;
     for (std::int64_t j = 0; j < rows * columns; ++j) start.push_back(static_cast<float>(random() % 1000));
-    program.data.emplace(Symbol(fmt::format("buffer{}", i)),
+    program.data.emplace(Name(fmt::format("buffer{}", i)),
                          make_data<float>(ScalarType::F32, {rows, columns}, start));
   }
   RandomMethod(program, "f", random);
@@ -183,7 +183,7 @@ class Interpreter {
     return negated(first);  // aten.neg, and the delegate
   }
 
-  std::map<Symbol, Cells, SymbolTextLess> state_;
+  std::map<Name, Cells, SymbolTextLess> state_;
 };
 
 TEST(RandomState, IsWhatTheNodesLeave) {

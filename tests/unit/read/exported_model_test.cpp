@@ -75,7 +75,7 @@ TEST(ExportedModel, IsReadWithItsWeightsWhereTheyLie) {
   ASSERT_TRUE(program) << program.error().str();
   EXPECT_EQ(program->methods.front()->name.str(), "forward");
   EXPECT_THAT(print(*program), HasSubstr("%add: f32[3, 2] = aten.add.Tensor(%x, %w) #1"));
-  const TensorData* data = program->find_data(Symbol("weight"));
+  const TensorData* data = program->find_data(Name("weight"));
   ASSERT_NE(data, nullptr);
   EXPECT_EQ(static_cast<const void*>(data->storage->bytes().data()), weight.data());
 }
@@ -118,8 +118,7 @@ TEST(ExportedModel, CallsOfDelegatesAreReadWithWhatTheyCall) {
       "%b\n}\n",
       "inner");
   ASSERT_TRUE(inner) << inner.error().str();
-  Delegate delegate{
-      .name = Symbol("old"), .backend_id = "B", .debug_handle_map = {{std::int64_t{0}, {1, 2}}}};
+  Delegate delegate{.name = Name("old"), .backend_id = "B", .debug_handle_map = {{std::int64_t{0}, {1, 2}}}};
   delegate.processed_bytes = Storage::owned({});
   delegate.original = std::make_shared<const Program>(std::move(*inner));
   ExportedModel model = call_of_delegate("d");
@@ -130,11 +129,11 @@ TEST(ExportedModel, CallsOfDelegatesAreReadWithWhatTheyCall) {
   ASSERT_TRUE(program) << program.error().str();
   EXPECT_THAT(print(*program), HasSubstr("%add: f32[3, 2] = delegate.call(@d, %w) #1"));
   // Handles tell all nodes apart: one of the method's own, two of the first delegate, two of the second.
-  EXPECT_EQ(program->find_delegate(Symbol("d"))->debug_handle_map.front().second,
+  EXPECT_EQ(program->find_delegate(Name("d"))->debug_handle_map.front().second,
             (std::vector<std::uint32_t>{2, 3}));
-  EXPECT_EQ(program->find_delegate(Symbol("e"))->debug_handle_map.front().second,
+  EXPECT_EQ(program->find_delegate(Name("e"))->debug_handle_map.front().second,
             (std::vector<std::uint32_t>{4, 5}));
-  EXPECT_EQ(program->find_delegate(Symbol("e"))->original->methods[0]->graph->nodes().begin()->debug_handle,
+  EXPECT_EQ(program->find_delegate(Name("e"))->original->methods[0]->graph->nodes().begin()->debug_handle,
             4u);
   EXPECT_EQ(delegate.original->methods[0]->graph->nodes().begin()->debug_handle, 1u);
 }

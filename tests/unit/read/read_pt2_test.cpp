@@ -152,7 +152,7 @@ TEST(ReadPt2, MutationsOfFunctionalPrograms) {
     if (output.kind == OutputSpec::Kind::BufferMutation) mutated.emplace_back(output.target.str());
   }
   EXPECT_THAT(mutated, ElementsAre("count", "cache"));
-  for (const std::string& key : mutated) EXPECT_NE(program->find_data(Symbol(key)), nullptr);
+  for (const std::string& key : mutated) EXPECT_NE(program->find_data(Name(key)), nullptr);
 }
 
 TEST(ReadPt2, BodiesHaveNamesOfTheirOwn) {
@@ -166,8 +166,8 @@ TEST(ReadPt2, BodiesHaveNamesOfTheirOwn) {
 TEST(ReadPt2, TiedWeightsShareAStorage) {
   auto program = read_file(samples + "tied.pt2");
   ASSERT_TRUE(program);
-  const TensorData* embedding = program->find_data(Symbol("emb.weight"));
-  const TensorData* head = program->find_data(Symbol("head.weight"));
+  const TensorData* embedding = program->find_data(Name("emb.weight"));
+  const TensorData* head = program->find_data(Name("head.weight"));
   ASSERT_TRUE(embedding && head);
   EXPECT_EQ(embedding->storage, head->storage);
 }
@@ -224,8 +224,8 @@ TEST(ReadPt2, OlderLayoutsGiveTheSameProgram) {
     auto older = read_file(layouts + name);
     ASSERT_TRUE(older) << older.error().str();
     EXPECT_EQ(first_difference(*current, *older), std::nullopt) << name;
-    EXPECT_EQ(older->find_data(Symbol("first.weight"))->storage,
-              older->find_data(Symbol("second.weight"))->storage);
+    EXPECT_EQ(older->find_data(Name("first.weight"))->storage,
+              older->find_data(Name("second.weight"))->storage);
   }
 }
 
@@ -257,7 +257,7 @@ TEST(ReadPt2, SubclassWeightsBecomeTheirParts) {
   EXPECT_EQ(method.graph->inputs()[0]->name(), "p_0_weight_qdata");
   EXPECT_EQ(str(method.graph->inputs()[0]->type()), "i8[4, 32]");
   EXPECT_EQ(method.graph->first()->op(), "torchao.dequantize_affine.default");
-  EXPECT_EQ(program->find_data(Symbol("0.weight")), nullptr);
+  EXPECT_EQ(program->find_data(Name("0.weight")), nullptr);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(GroupedRegions, AGroupAroundAnUnsupportedNodeIsDissolvedWithThePath) {
   EXPECT_EQ(plan.dissolved[0].enclosed, 1U);
   EXPECT_THAT(plan.dissolved[0].path, ElementsAre(0, 1, 2));
   EXPECT_EQ(plan.regions.size(), 0U);
-  EXPECT_EQ(plan.placement[0], Placement::Unsupported);
+  EXPECT_EQ(plan.placement[0], NodeOutcome::Unsupported);
 }
 
 // 0 -> 1 and 2 -> 3 with groups {0 3} and {1 2}: each needs the other, so both become one unit.

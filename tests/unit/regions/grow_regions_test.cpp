@@ -67,7 +67,7 @@ TEST(GrowRegions, AllUnsupportedIsNone) {
     const RegionPlan plan = grow(chain({U, U, U}), {.mode = mode});
     EXPECT_EQ(plan.regions.size(), 0U);
     EXPECT_THAT(plan.region_of, Each(no_region));
-    EXPECT_THAT(plan.placement, Each(Placement::Unsupported));
+    EXPECT_THAT(plan.placement, Each(NodeOutcome::Unsupported));
     EXPECT_THAT(plan.witness, IsEmpty());
   }
 }
@@ -134,7 +134,7 @@ TEST(GrowRegions, NeutralNodesBridgeAndAreTrimmed) {
   for (RegionMode mode : all_modes) {
     const RegionPlan plan = grow(chain({U, N, S, N, S, N, N, U}), {.mode = mode});
     EXPECT_EQ(rows(plan.regions), (Rows{{2, 3, 4}}));
-    for (std::uint32_t node : {1, 5, 6}) EXPECT_EQ(plan.placement[node], Placement::Neutral);
+    for (std::uint32_t node : {1, 5, 6}) EXPECT_EQ(plan.placement[node], NodeOutcome::Neutral);
   }
 }
 
@@ -148,8 +148,8 @@ TEST(GrowRegions, SmallIslandsAreRefusedWithTheirSize) {
   graph.add_node(S, {});
   const RegionPlan plan = grow(graph, {.min_nodes = 2});
   EXPECT_EQ(rows(plan.regions), (Rows{{0, 1}}));
-  EXPECT_EQ(plan.placement[3], Placement::TooSmall);
-  EXPECT_EQ(plan.placement[4], Placement::TooSmall);
+  EXPECT_EQ(plan.placement[3], NodeOutcome::TooSmall);
+  EXPECT_EQ(plan.placement[4], NodeOutcome::TooSmall);
   EXPECT_THAT(plan.refused_island_of, ElementsAre(no_region, no_region, no_region, 0, 1));
   EXPECT_EQ(plan.refused_islands[1].supported_nodes, 1U);
   EXPECT_EQ(plan.fewest_possible, 1U);
@@ -165,7 +165,7 @@ TEST(GrowRegions, RefusalMakesNewLabels) {
   graph.add_node(S, {7, 2});
   EXPECT_EQ(grow(graph).regions.size(), 3U);
   const RegionPlan plan = grow(graph, {.min_nodes = 2});
-  EXPECT_EQ(plan.placement[0], Placement::TooSmall);
+  EXPECT_EQ(plan.placement[0], NodeOutcome::TooSmall);
   EXPECT_EQ(plan.fewest_possible, plan.regions.size());
 }
 
@@ -183,7 +183,7 @@ TEST(GrowRegions, IslandsThatCostMoreThanTheyGainAreRefused) {
   const RegionPlan plan = grow(graph, {.worth = worth});
   EXPECT_EQ(rows(plan.regions), (Rows{{0, 1, 2}}));
   EXPECT_EQ(asked, (Rows{{0, 1, 2}, {3, 4}, {0, 1, 2}}));
-  EXPECT_EQ(plan.placement[3], Placement::NotWorth);
+  EXPECT_EQ(plan.placement[3], NodeOutcome::NotWorth);
   ASSERT_EQ(plan.refused_islands.size(), 1U);
   EXPECT_EQ(plan.refused_islands[0].worth, (Worth{2, 3}));
   EXPECT_THAT(plan.refused_island_of, ElementsAre(no_region, no_region, no_region, 0, 0));

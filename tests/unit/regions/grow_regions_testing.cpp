@@ -34,10 +34,10 @@ std::string broken_coverage(const RegionGraph& graph, const RegionPlan& plan,
     const std::string name = "node " + std::to_string(node);
     const bool inside = plan.region_of[node] != no_region;
     placed += inside;
-    if (inside != (plan.placement[node] == Placement::InRegion)) return name + ": placement";
+    if (inside != (plan.placement[node] == NodeOutcome::InRegion)) return name + ": placement";
     if (support[node] == Support::Unsupported && inside) return name + " is unsupported and placed";
     const bool refused =
-        plan.placement[node] == Placement::TooSmall || plan.placement[node] == Placement::NotWorth;
+        plan.placement[node] == NodeOutcome::TooSmall || plan.placement[node] == NodeOutcome::NotWorth;
     if (support[node] == Support::Supported && !inside && !refused) return name + " is left out";
   }
   if (placed != plan.regions.items.size()) return "rows do not match region_of";
@@ -61,9 +61,9 @@ std::string broken_witness(const RegionGraph& graph, const RegionPlan& plan,
     const std::uint32_t node = plan.witness[i];
     if (i > 0 && graph.groups.size() == 0 && !has_edge(graph, plan.witness[i - 1], node))
       return "witness is not a path";
-    const bool outside = plan.placement[node] == Placement::Unsupported ||
-                         plan.placement[node] == Placement::TooSmall ||
-                         plan.placement[node] == Placement::NotWorth;
+    const bool outside = plan.placement[node] == NodeOutcome::Unsupported ||
+                         plan.placement[node] == NodeOutcome::TooSmall ||
+                         plan.placement[node] == NodeOutcome::NotWorth;
     if (outside) in_run = false;
     if (!outside && support[node] == Support::Supported && !in_run) {
       in_run = true;

@@ -42,8 +42,8 @@ bool is_dissolved(const OwnerAnswer& answer, std::uint32_t group) {
   return std::ranges::find(answer.dissolved, group, &DissolvedGroup::group) != answer.dissolved.end();
 }
 
-bool is_refused(Placement placement) {
-  return placement == Placement::TooSmall || placement == Placement::NotWorth;
+bool is_refused(NodeOutcome placement) {
+  return placement == NodeOutcome::TooSmall || placement == NodeOutcome::NotWorth;
 }
 
 // Whether some owner should have taken a node that is in no region.
@@ -66,7 +66,7 @@ bool is_forgotten(const OwnersPlan& plan, std::span<const OwnerQuestion> owners,
 // Why a region may not have a node, or "".
 std::string wrong_owner(const OwnersPlan& plan, std::span<const OwnerQuestion> owners, std::uint32_t node) {
   const std::uint32_t owner = plan.owner_of[plan.region_of[node]];
-  if (plan.owners[owner].placement[node] != Placement::InRegion) return "placement";
+  if (plan.owners[owner].placement[node] != NodeOutcome::InRegion) return "placement";
   if (owners[owner].support[node] != U) return "";
   for (std::uint32_t group = 0; group < owners[owner].groups.size(); ++group) {
     const auto nodes = owners[owner].groups[group];
@@ -157,7 +157,7 @@ TEST(PlanOwners, WhatIsTooSmallForOneGoesToTheNext) {
   const OwnersPlan result = plan(chain(4), {asks({S, U, S, S}, {.min_nodes = 2}), asks({S, S, U, U})});
   EXPECT_THAT(result.region_of, ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(result.owner_of, ElementsAre(1, 0));
-  EXPECT_EQ(result.owners[0].placement[0], Placement::TooSmall);
+  EXPECT_EQ(result.owners[0].placement[0], NodeOutcome::TooSmall);
 }
 
 TEST(PlanOwners, AGroupWhoseNodeAnEarlierOwnerTookIsDissolved) {

@@ -18,23 +18,23 @@ using ::testing::IsEmpty;
 Report sample() {
   Report report;
   report.input = "m.pt2";
-  report.nodes.push_back({.method = Symbol("forward"),
-                          .node = Symbol("conv"),
-                          .op = Symbol("aten.convolution.default"),
-                          .source = {.file = Symbol("model.py"), .line = 3},
+  report.nodes.push_back({.method = Name("forward"),
+                          .node = Name("conv"),
+                          .op = Name("aten.convolution.default"),
+                          .source = {.file = Name("model.py"), .line = 3},
                           .owner = "xnnpack",
-                          .delegate = Symbol("xnnpack0"),
+                          .delegate = Name("xnnpack0"),
                           .reasons = {}});
   report.nodes.push_back(
-      {.method = Symbol("forward"),
-       .node = Symbol("tan"),
-       .op = Symbol("aten.tan.default"),
-       .source = {.file = Symbol("model.py"), .line = 4, .module_path = Symbol("<head>")},
+      {.method = Name("forward"),
+       .node = Name("tan"),
+       .op = Name("aten.tan.default"),
+       .source = {.file = Name("model.py"), .line = 4, .module_path = Name("<head>")},
        .owner = "portable",
        .delegate = {},
        .reasons = {{"xnnpack", {.rule = "op", .seen = "aten.tan.default", .allowed = "others"}}}});
-  report.delegates.push_back({.name = Symbol("xnnpack0"),
-                              .method = Symbol("forward"),
+  report.delegates.push_back({.name = Name("xnnpack0"),
+                              .method = Name("forward"),
                               .backend_id = "XnnpackBackend",
                               .nodes = 1,
                               .inputs = 1,
@@ -62,7 +62,7 @@ TEST(Requirement, HoldsOrSaysWhatIs) {
 TEST(Requirement, WhatHasNoBoundIsMoreThanAnyLimit) {
   Report report = sample();
   report.nodes[1].macs = std::nullopt;
-  report.delegates.push_back({.name = Symbol("xnnpack0"), .boundary_bytes = std::nullopt});
+  report.delegates.push_back({.name = Name("xnnpack0"), .boundary_bytes = std::nullopt});
   auto requirements =
       parse_requirements("non_delegated_macs<=1e300,boundary_bytes<=1T,memory<=1T,kernels<=*");
   ASSERT_TRUE(requirements.has_value());
@@ -110,7 +110,7 @@ TEST(Report, JsonTellsTheSameNumbers) {
 TEST(Report, HtmlEscapesTextFromTheFile) {
   Report report = sample();
   report.input = "models/<b>m.pt2";
-  report.nodes[1].op = Symbol("</script><script>alert(1)");
+  report.nodes[1].op = Name("</script><script>alert(1)");
   std::string html = report_html(report);
   EXPECT_THAT(html, HasSubstr("<title>&lt;b>m.pt2: lowering report</title>"));
   EXPECT_THAT(html, HasSubstr("\"\\u003c/script>\\u003cscript>alert(1)\""));

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "depute/hash.h"
-#include "depute/symbol.h"
+#include "depute/name.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/parallel_for.h"
@@ -140,17 +140,17 @@ TEST_F(Files, MissingAndOddFilesAreRefused) {
 
 TEST(Symbols, EqualTextIsOneSymbolInAllThreads) {
   std::vector<std::thread> threads;
-  std::vector<Symbol> symbols(8);
+  std::vector<Name> symbols(8);
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     threads.emplace_back([&, i] {
-      for (int j = 0; j < 1000; ++j) Symbol("thread_test_" + std::to_string(j));
-      symbols[i] = Symbol("thread_test_7");
+      for (int j = 0; j < 1000; ++j) Name("thread_test_" + std::to_string(j));
+      symbols[i] = Name("thread_test_7");
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (Symbol symbol : symbols) EXPECT_EQ(symbol, symbols[0]);
-  EXPECT_TRUE(Symbol("").empty());
-  EXPECT_EQ(Symbol::from_id(symbols[0].id()), symbols[0]);
+  for (Name symbol : symbols) EXPECT_EQ(symbol, symbols[0]);
+  EXPECT_TRUE(Name("").empty());
+  EXPECT_EQ(Name::from_id(symbols[0].id()), symbols[0]);
 }
 
 // What a terminal is given is UTF-8 without characters that control it.

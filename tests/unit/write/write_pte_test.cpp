@@ -192,7 +192,7 @@ std::shared_ptr<const Storage> made(std::size_t size, std::byte fill, int* count
 
 Delegate& add_delegate(Program& program, const std::string& name, std::shared_ptr<const Storage> bytes) {
   auto delegate = std::make_unique<Delegate>();
-  delegate->name = Symbol(name);
+  delegate->name = Name(name);
   delegate->backend_id = "SomeBackend";
   delegate->processed_bytes = std::move(bytes);
   program.delegates.push_back(std::move(delegate));
@@ -397,7 +397,7 @@ TEST_F(WritePte, LargeBytesAreMadeInParts) {
       parse("program\ndata \"w\": i8[" + elements + "] = zeros\ndata \"v\": i8[" + elements +
             "] = zeros\nmethod forward(%w: i8[" + elements + "] = param \"w\", %v: i8[" + elements +
             "] = param \"v\") {\n  %y: i8[" + elements + "] = aten.mul.Tensor(%w, %v)\n  return %y\n}");
-  program.data[Symbol("w")].storage = Storage::lazy_parts(rounded, grain, parts);
+  program.data[Name("w")].storage = Storage::lazy_parts(rounded, grain, parts);
   ASSERT_TRUE(write(program));
   EXPECT_EQ(made, rounded);
   EXPECT_LE(largest, std::size_t{1} << 20);
@@ -409,7 +409,7 @@ TEST_F(WritePte, LargeBytesAreMadeInParts) {
   for (std::size_t i = 0; i < rounded; i += 4097)
     ASSERT_EQ(static_cast<unsigned char>(written[start + i]), i / grain % 251) << i;
 
-  program.data[Symbol("v")].storage = Storage::lazy_parts(rounded, grain, parts);
+  program.data[Name("v")].storage = Storage::lazy_parts(rounded, grain, parts);
   ASSERT_TRUE(write(program, "twins.pte"));
   EXPECT_LT(bytes("twins.pte").size(), rounded + 4096) << "equal bytes are there once";
 }

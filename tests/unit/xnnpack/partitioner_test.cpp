@@ -28,7 +28,7 @@ std::vector<std::string> decisions(const Program& program, const Partitioner& pa
   const Method& method = *program.methods[0];
   auto result = partitioner.partition(program, method);
   EXPECT_TRUE(result) << result.error().str();
-  std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
+  std::map<const Node*, Name> tags(result->node_tags.begin(), result->node_tags.end());
   std::vector<std::string> lines;
   for (const auto& [node, verdict] : result->verdicts) {
     const std::string answer = verdict.delegated ? std::string(tags.at(node).str()) : verdict.rule;

@@ -1,4 +1,4 @@
-#include "depute/symbol.h"
+#include "depute/name.h"
 
 #include <array>
 #include <memory_resource>
@@ -30,7 +30,7 @@ Shard& shard_of(std::string_view text) {
 
 }  // namespace
 
-Symbol::Symbol(std::string_view text) {
+Name::Name(std::string_view text) {
   if (text.empty()) return;
   Shard& shard = shard_of(text);
   std::lock_guard lock(shard.mutex);

@@ -37,9 +37,9 @@ std::vector<std::uint8_t> natural_innermost(const XnnGraph& graph) {
   return innermost;
 }
 
-class WishFinder {
+class PreferredOrderFinder {
  public:
-  explicit WishFinder(const XnnGraph& graph) : graph_(graph), innermost_(natural_innermost(graph)) {
+  explicit PreferredOrderFinder(const XnnGraph& graph) : graph_(graph), innermost_(natural_innermost(graph)) {
     votes_.resize(graph.values.size());
   }
 
@@ -92,7 +92,7 @@ class WishFinder {
   std::vector<std::vector<Votes>> votes_;
 };
 
-void WishFinder::vote_reshape(const XnnNode& node, const std::optional<Order>& wish) {
+void PreferredOrderFinder::vote_reshape(const XnnNode& node, const std::optional<Order>& wish) {
   const Dims& from = graph_.values[node.inputs[0]].sizes;
   const Dims& to = graph_.values[node.output].sizes;
   std::optional<Order> order;
@@ -101,14 +101,14 @@ void WishFinder::vote_reshape(const XnnNode& node, const std::optional<Order>& w
 }
 
 // The right matrix may be transposed, which is cheaper if its elements are naturally in that order.
-Order WishFinder::matrix_order(ValueId right) const {
+Order PreferredOrderFinder::matrix_order(ValueId right) const {
   Order order = identity(right);
   const std::size_t rank = order.size();
   if (innermost_[right] + 2U == rank) std::swap(order[rank - 1], order[rank - 2]);
   return order;
 }
 
-void WishFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& wish) {
+void PreferredOrderFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& wish) {
   using enum NodeKind;
   const ValueId input = node.inputs[0];
   const std::size_t rank = graph_.values[node.output].sizes.size();
@@ -138,8 +138,8 @@ void WishFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& wi
 
 }  // namespace
 
-std::vector<std::optional<Order>> find_wishes(const XnnGraph& logical) {
-  return WishFinder(logical).run();
+std::vector<std::optional<Order>> find_preferred_orders(const XnnGraph& logical) {
+  return PreferredOrderFinder(logical).run();
 }
 
 }  // namespace depute::xnnpack

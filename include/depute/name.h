@@ -1,7 +1,7 @@
-// Symbol: an interned string (op names, value names, tags, keys). Equal texts are the same pointer, so
+// Name: an interned string (op names, value names, tags, keys). Equal texts are the same pointer, so
 // comparing and hashing are cheap.
 //
-//   Symbol relu("aten.relu.default");
+//   Name relu("aten.relu.default");
 //   bool found = node.op() == relu;
 //
 // Interned text lives until the process ends. Thread-safe. Never order output by pointer: compare str().
@@ -16,24 +16,24 @@
 
 namespace depute {
 
-class Symbol {
+class Name {
  public:
-  constexpr Symbol() = default;  // the empty text
-  explicit Symbol(std::string_view text);
+  constexpr Name() = default;  // the empty text
+  explicit Name(std::string_view text);
 
   std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   bool empty() const { return text_ == nullptr; }
 
   // Address of the interned text, for cells that store a symbol in a union; from_id() is the inverse.
   const void* id() const { return text_; }
-  static Symbol from_id(const void* id) {
-    Symbol symbol;
+  static Name from_id(const void* id) {
+    Name symbol;
     symbol.text_ = static_cast<const std::string*>(id);
     return symbol;
   }
 
-  friend bool operator==(Symbol, Symbol) = default;
-  friend bool operator==(Symbol a, std::string_view b) { return a.str() == b; }
+  friend bool operator==(Name, Name) = default;
+  friend bool operator==(Name a, std::string_view b) { return a.str() == b; }
 
  private:
   const std::string* text_ = nullptr;
@@ -42,8 +42,8 @@ class Symbol {
 }  // namespace depute
 
 template <>
-struct std::hash<depute::Symbol> {
-  std::size_t operator()(depute::Symbol symbol) const noexcept {
+struct std::hash<depute::Name> {
+  std::size_t operator()(depute::Name symbol) const noexcept {
     auto bits = reinterpret_cast<std::size_t>(symbol.id());
     return (bits >> 4) * 0x9E3779B97F4A7C15ULL;
   }

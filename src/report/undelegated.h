@@ -25,7 +25,7 @@ struct NodeCost {
 bool costs_more(const NodeCost& a, const NodeCost& b);
 
 // Undelegated nodes with the same op and reason, as one line.
-struct Leftovers {
+struct Undelegated {
   std::string op;
   std::string reason;
   SourceLocation first_source;
@@ -34,8 +34,8 @@ struct Leftovers {
 
 // Undelegated nodes that the same rules refused.
 struct RefusedByRule {
-  std::string rule;              // "xnnpack: dtype", for each backend that was asked
-  std::vector<Leftovers> kinds;  // most expensive first
+  std::string rule;                // "xnnpack: dtype", for each backend that was asked
+  std::vector<Undelegated> kinds;  // most expensive first
   NodeCost cost;
 };
 
@@ -43,21 +43,21 @@ struct RefusedByRule {
 //   40 x aten.view.default: rule sizes, 8*u0; 3 x aten.mul.Tensor: rule sizes, 64*u0   ->   one cause
 struct LeftByCause {
   std::string reason;  // "xnnpack: sizes (8*u0, 64*u0; allowed: bounded)", for each backend that was asked
-  std::vector<Leftovers> kinds;  // by op, most expensive first
+  std::vector<Undelegated> kinds;  // by op, most expensive first
   NodeCost cost;
   std::vector<const NodeReport*> nodes;
 };
 
 // True if at least one backend was asked for the node, and none took it.
-inline bool is_leftover(const NodeReport& node) {
+inline bool is_undelegated(const NodeReport& node) {
   return node.delegate.empty() && !node.reasons.empty();
 }
 // These return the most expensive groups first.
-std::vector<Leftovers> group_leftovers(const Report& report);
+std::vector<Undelegated> group_undelegated(const Report& report);
 std::vector<RefusedByRule> group_by_rule(const Report& report);
 std::vector<LeftByCause> group_by_cause(const Report& report);
 // "aten.sort.default, 3 x aten.tan.default and 2 more".
-std::string kinds_text(const std::vector<Leftovers>& kinds);
+std::string kinds_text(const std::vector<Undelegated>& kinds);
 // "12.3 M MACs", or "unbounded".
 std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit);
 // "xnnpack: dtype (i64; allowed: f32, f16)", for each backend that was asked.

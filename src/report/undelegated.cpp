@@ -1,4 +1,4 @@
-#include "report/leftovers.h"
+#include "report/undelegated.h"
 
 #include <fmt/format.h>
 
@@ -72,7 +72,7 @@ std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_
   return fmt::format("{}{}{}", *amount, unit.empty() ? "" : " ", unit);
 }
 
-std::string kinds_text(const std::vector<Leftovers>& kinds) {
+std::string kinds_text(const std::vector<Undelegated>& kinds) {
   constexpr std::size_t told = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(told, kinds.size()); ++i) {
@@ -107,31 +107,31 @@ bool costs_more(const NodeCost& a, const NodeCost& b) {
   return key(a) > key(b);
 }
 
-std::vector<Leftovers> group_leftovers(const Report& report) {
-  std::map<std::pair<std::string, std::string>, Leftovers> groups;
+std::vector<Undelegated> group_undelegated(const Report& report) {
+  std::map<std::pair<std::string, std::string>, Undelegated> groups;
   for (const NodeReport& node : report.nodes) {
-    if (!is_leftover(node)) continue;
-    Leftovers& group = groups[{std::string(node.op.str()), reasons_text(node)}];
+    if (!is_undelegated(node)) continue;
+    Undelegated& group = groups[{std::string(node.op.str()), reasons_text(node)}];
     if (group.cost.nodes == 0) group.first_source = node.source;
     group.cost.add(report, node);
   }
-  std::vector<Leftovers> sorted;
+  std::vector<Undelegated> sorted;
   for (auto& [key, group] : groups) {
     group.op = key.first;
     group.reason = key.second;
     sorted.push_back(std::move(group));
   }
-  std::ranges::stable_sort(sorted, costs_more, &Leftovers::cost);
+  std::ranges::stable_sort(sorted, costs_more, &Undelegated::cost);
   return sorted;
 }
 
 std::vector<RefusedByRule> group_by_rule(const Report& report) {
-  std::map<std::string, std::map<std::string, Leftovers>> rules;
+  std::map<std::string, std::map<std::string, Undelegated>> rules;
   std::map<std::string, NodeCost> costs;
   for (const NodeReport& node : report.nodes) {
-    if (!is_leftover(node)) continue;
+    if (!is_undelegated(node)) continue;
     const std::string rule = rules_text(node);
-    Leftovers& kind = rules[rule][std::string(node.op.str())];
+    Undelegated& kind = rules[rule][std::string(node.op.str())];
     kind.op = node.op.str();
     if (kind.cost.nodes == 0) kind.first_source = node.source;
     kind.cost.add(report, node);
@@ -141,7 +141,7 @@ std::vector<RefusedByRule> group_by_rule(const Report& report) {
   for (auto& [rule, kinds] : rules) {
     RefusedByRule& refused = sorted.emplace_back(RefusedByRule{.rule = rule, .cost = costs[rule]});
     for (auto& [op, kind] : kinds) refused.kinds.push_back(std::move(kind));
-    std::ranges::stable_sort(refused.kinds, costs_more, &Leftovers::cost);
+    std::ranges::stable_sort(refused.kinds, costs_more, &Undelegated::cost);
   }
   std::ranges::stable_sort(sorted, costs_more, &RefusedByRule::cost);
   return sorted;
@@ -154,7 +154,7 @@ struct OpenCause {
   LeftByCause cause;
   NodeReport reasons;  // reasons of the first node
   std::vector<std::vector<std::string>> seen;
-  std::map<std::string, Leftovers> kinds;
+  std::map<std::string, Undelegated> kinds;
 };
 
 // A reason that names the op is a separate cause; other seen values are only examples.
@@ -182,7 +182,7 @@ std::string seen_text(const std::vector<std::string>& seen) {
 std::vector<LeftByCause> group_by_cause(const Report& report) {
   std::map<std::string, OpenCause> causes;
   for (const NodeReport& node : report.nodes) {
-    if (!is_leftover(node)) continue;
+    if (!is_undelegated(node)) continue;
     OpenCause& open = causes[cause_key(node)];
     if (open.cause.nodes.empty()) open.reasons = node;
     open.cause.nodes.push_back(&node);
@@ -192,7 +192,7 @@ std::vector<LeftByCause> group_by_cause(const Report& report) {
       const std::string& seen = node.reasons[i].second.seen;
       if (std::ranges::find(open.seen[i], seen) == open.seen[i].end()) open.seen[i].push_back(seen);
     }
-    Leftovers& kind = open.kinds[std::string(node.op.str())];
+    Undelegated& kind = open.kinds[std::string(node.op.str())];
     kind.op = node.op.str();
     kind.cost.add(report, node);
   }
@@ -202,7 +202,7 @@ std::vector<LeftByCause> group_by_cause(const Report& report) {
       open.reasons.reasons[i].second.seen = seen_text(open.seen[i]);
     open.cause.reason = reasons_text(open.reasons);
     for (auto& [op, kind] : open.kinds) open.cause.kinds.push_back(std::move(kind));
-    std::ranges::stable_sort(open.cause.kinds, costs_more, &Leftovers::cost);
+    std::ranges::stable_sort(open.cause.kinds, costs_more, &Undelegated::cost);
     sorted.push_back(std::move(open.cause));
   }
   std::ranges::stable_sort(sorted, costs_more, &LeftByCause::cost);
