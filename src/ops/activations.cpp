@@ -213,7 +213,8 @@ Replacement dropout_backward(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {kept, call["scale"]}));
 }
 Replacement threshold_backward(Builder& b, const OpCall& call) {
-  Value* is_low = b.call("aten.le.Scalar", {call["self"], limit_of(call)});
+  const Argument limit = is_floating(promoted_type(call)) ? call["threshold"] : limit_of(call);
+  Value* is_low = b.call("aten.le.Scalar", {call["self"], limit});
   return one(b.call("aten.where.self", {is_low, 0, call["grad_output"]}));
 }
 

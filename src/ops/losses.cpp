@@ -141,7 +141,10 @@ Value* soft_margin(Builder& b, const OpCall&, Value* x, Value* y) {
 Value* hinge(Builder& b, const OpCall& call, Value* x, Value* y) {
   if (call.tensor("self").dtype == ScalarType::U8)
     b.fail(type_error("a hinge loss of bytes, whose differences from the margin wrap around").error());
-  Value* shortfall = positive_part(b, b.call("aten.rsub.Scalar", {x, call["margin"]}));
+  Argument margin = call["margin"];  // of integers torch takes the integer part
+  if (is_integral(call.tensor("self").dtype) && margin.is_number())
+    margin = Argument::of(static_cast<std::int64_t>(margin.as_double()));
+  Value* shortfall = positive_part(b, b.call("aten.rsub.Scalar", {x, margin}));
   Value* near = zero_unless(b, b.call("aten.ne.Scalar", {y, 1}), shortfall);
   Value* far = zero_unless(b, b.call("aten.ne.Scalar", {y, -1}), x);
   return b.call("aten.add.Tensor", {near, far});

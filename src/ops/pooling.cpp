@@ -3,6 +3,7 @@
 //   aten.adaptive_avg_pool2d.default(f32[1, 8, 7, 7], [1, 1])  ->  aten.mean.dim(%x, [2, 3], true)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "depute/builder.h"
@@ -37,18 +38,27 @@ Replacement max_pool1d(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, max_pool1d_with_indices(b, call));
   return one(results.empty() ? nullptr : results[0]);
 }
-// The kernel keeps a NaN only where it stands first in a window: where others are is a pool of its own.
+// The kernel keeps a NaN only where it stands first in a window, and gives 0 for a window of padding alone: where
+// numbers and NaNs are is a pool of its own, of 1 and 2.
 Replacement max_pool_with_nan(Builder& b, const OpCall& call) {
   if (!is_floating(call.tensor("self").dtype)) return std::vector<Value*>{};
+  TRY(const PoolWindow w, read_pool_window(call, 2, true));
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   const std::string_view pool = call.def().name.str();
   std::vector<Value*> results = b.call_all(pool, args);
-  args[0] = to_dtype(b, b.call("aten.isnan.default", {call["self"]}), ScalarType::U8);
+  Value* is_nan = to_dtype(b, b.call("aten.isnan.default", {call["self"]}), ScalarType::U8);
+  args[0] = b.call("aten.add.Scalar", {is_nan, 1});
   const std::vector<Value*> lost = b.call_all(pool, args);
   if (b.failed()) return failure_of(b);
-  Value* is_lost = b.call("aten.ne.Scalar", {lost[0], 0});
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  results[0] = b.call("aten.where.ScalarSelf", {is_lost, nan, results[0]});
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
+                   least = -std::numeric_limits<double>::infinity();
+  const auto put = [&](std::int64_t kind, double number) {
+    Value* is_kind = b.call("aten.eq.Scalar", {lost[0], kind});
+    results[0] = b.call("aten.where.ScalarSelf", {is_kind, number, results[0]});
+  };
+  put(2, nan);
+  const bool is_dense = std::ranges::all_of(w.dilation, [](std::int64_t step) { return step == 1; });
+  if (!is_dense) put(0, least);
   return results;
 }
 Types infer_like_self(const OpCall& call) {
