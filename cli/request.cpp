@@ -189,7 +189,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     return failure("usage", "--bound", fmt::format("'{}' is the second bound of its size", text));
   }
   for (const std::string& text : arguments.quantize) {
-    TRY(QuantiseRule rule, parse_quantize_rule(text));
+    TRY(QuantizeRule rule, parse_quantize_rule(text));
     options.lower.quantize.push_back(std::move(rule));
   }
   for (const std::string& text : arguments.calibrate) {

@@ -252,7 +252,7 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
 std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std::vector<std::string>& keep,
                                          bool edge_forms) {
   Call call({});
-  NormaliseOptions options{.edge_forms = edge_forms};
+  NormalizeOptions options{.edge_forms = edge_forms};
   OpsToNotDecompose& kept = options.ops_to_not_decompose.emplace_back();
   for (const std::string& op : keep) kept.ops.emplace_back(op);
   Program program = call.run([&] { return normalize(clone(*handle.program), options); });

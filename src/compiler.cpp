@@ -154,7 +154,7 @@ Result<Program> read_inputs(const CompileOptions& options, const Registry& regis
 
 Result<Program> normalize_for(Program program, const std::vector<RequestedBackend>& backends,
                               const LowerOptions& options) {
-  NormaliseOptions normalize_options;
+  NormalizeOptions normalize_options;
   for (const RequestedBackend& backend : backends) {
     normalize_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
   }
@@ -325,7 +325,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   CalibrationProgress calibrated;
   if (options.progress)
     calibrated = [&](auto done, auto samples) { options.progress("calibrate", done, samples); };
-  TRY(QuantiseResult quantized,
+  TRY(QuantizeResult quantized,
       quantize(program, options.quantize, options.jobs, options.calibrations, calibrated));
   std::optional<Program> before;  // partitioned again for the advice on the page
   if (options.tell_advice) before = clone(program);
@@ -656,7 +656,7 @@ Result<std::shared_ptr<const Partitioner>> Compiler::partitioner(const BackendRe
 
 namespace {
 
-// What is given to a compiler to be lowered.
+// Verifies a program that a caller passes in, and binds it to the registry's ops.
 Result<Program> checked(Program program, const Registry& registry, const LowerOptions& options) {
   if (program.ops != registry.ops()) use_ops(program, registry.ops());
   if (!options.verified) TRY_STATUS(verify_input(program));

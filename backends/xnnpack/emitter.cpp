@@ -72,7 +72,7 @@ const Constant* Emitter::constant_of(ValueId id) const {
   return &*graph_.values[id].constant;
 }
 
-std::optional<QuantisedWeight> Emitter::weight_of(const Node& node) const {
+std::optional<QuantizedWeight> Emitter::weight_of(const Node& node) const {
   const Options options;
   return quantized_weight({options, &program_, &method_}, *node.result());
 }

@@ -38,7 +38,7 @@ class Emitter {
   ValueId constant(Constant constant) { return graph_.add_constant(std::move(constant)); }
   const Constant* constant_of(ValueId id) const;
   // Returns the quantized weight if the node dequantizes a constant.
-  std::optional<QuantisedWeight> weight_of(const Node& node) const;
+  std::optional<QuantizedWeight> weight_of(const Node& node) const;
 
   const Dims& sizes(ValueId id) const { return graph_.values[id].sizes; }
   std::size_t rank(ValueId id) const { return sizes(id).size(); }

@@ -11,9 +11,9 @@ namespace {
 // measurement (bench/xnnpack_repeats.py).
 constexpr std::size_t min_steps = 4;
 constexpr std::size_t min_copied_bytes = 1 << 20;
-constexpr std::size_t node_bytes = 2 << 10;  // what the runtime keeps of a node beside its weights
+constexpr std::size_t node_bytes = 2 << 10;  // kept by the runtime for each node, beside its weights
 constexpr std::size_t min_nodes = 3;         // of a step
-// What is looked at in all, of the graph's size: a graph of thousands of shared weights is no cell.
+// Limit on passes over the graph: a graph with thousands of shared weights is no recurrent cell.
 constexpr std::size_t max_passes = 32;
 
 // Corresponding nodes of all steps, one per step.
@@ -65,7 +65,8 @@ class RepeatFinder {
     return std::ranges::all_of(seeds, starts_as_the_first) ? seeds : Column();
   }
 
-  // Of a delegate with all steps: the weights that it packs and the state of its nodes, all but the first step's.
+  // True if one delegate with all steps would keep copies worth avoiding. Copies are the packed weights and the node
+  // state of all steps but the first.
   bool are_copies_large(std::size_t weight_bytes, std::size_t steps, std::size_t nodes_of_step) const {
     return context_.options.repeats == Choice::Always ||
            weight_bytes + nodes_of_step * node_bytes >= min_copied_bytes / (steps - 1);

@@ -69,9 +69,9 @@ float nearest(float number, float scale) {
   return scale * std::nearbyint(number / scale);
 }
 
-class QuantisationFuser {
+class QuantizationFuser {
  public:
-  explicit QuantisationFuser(XnnGraph& graph) : graph_(graph) {}
+  explicit QuantizationFuser(XnnGraph& graph) : graph_(graph) {}
   void run();
 
  private:
@@ -105,19 +105,19 @@ class QuantisationFuser {
   std::unordered_map<ValueId, std::uint32_t> dequantized_by_;
 };
 
-bool QuantisationFuser::quantizes(const XnnNode& node) const {
+bool QuantizationFuser::quantizes(const XnnNode& node) const {
   return node.kind == NodeKind::Convert && scale_of(node.output) != nullptr &&
          graph_.values[node.inputs[0]].dtype == ScalarType::F32;
 }
 
-bool QuantisationFuser::dequantizes(const XnnNode& node) const {
+bool QuantizationFuser::dequantizes(const XnnNode& node) const {
   return node.kind == NodeKind::Convert && scale_of(node.inputs[0]) != nullptr &&
          graph_.values[node.output].dtype == ScalarType::F32;
 }
 
 // Moves quantization before nodes that only move elements or pad: mover, quantize -> quantize, mover. The
 // runtime quantizes the padding value with the result's scale.
-void QuantisationFuser::quantize_earlier() {
+void QuantizationFuser::quantize_earlier() {
   const GraphUses uses = find_uses(graph_);
   for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
     XnnNode& quantize = graph_.nodes[i];
@@ -140,7 +140,7 @@ void QuantisationFuser::quantize_earlier() {
 
 // Moves dequantization behind nodes that only move elements or pad with zeros; zero is exact at every scale.
 // Quantizing again with the same scale gives the same integers.
-void QuantisationFuser::dequantize_later() {
+void QuantizationFuser::dequantize_later() {
   std::vector<XnnNode> nodes;
   std::unordered_map<ValueId, ValueId> same;
   const auto push = [&](XnnNode node) {
@@ -178,7 +178,7 @@ void QuantisationFuser::dequantize_later() {
   graph_.nodes = std::move(nodes);
 }
 
-ValueId QuantisationFuser::integers_of_operand(ValueId value) {
+ValueId QuantizationFuser::integers_of_operand(ValueId value) {
   if (auto found = dequantized_from_.find(value); found != dequantized_from_.end()) return found->second;
   const std::optional<Constant> constant = graph_.values[value].constant;
   if (!constant || constant->dtype() != ScalarType::F32) return no_value;
@@ -199,7 +199,7 @@ ValueId QuantisationFuser::integers_of_operand(ValueId value) {
   return integers;
 }
 
-bool QuantisationFuser::fits(const XnnNode& node, std::span<const ValueId> operands,
+bool QuantizationFuser::fits(const XnnNode& node, std::span<const ValueId> operands,
                              const TensorScale& result) const {
   const auto ratio = [&](std::size_t i) { return double{scale_of(operands[i])->scale} / result.scale; };
   switch (integer_form(node.kind)) {
@@ -222,7 +222,7 @@ bool QuantisationFuser::fits(const XnnNode& node, std::span<const ValueId> opera
   return false;
 }
 
-bool QuantisationFuser::fuse_product(XnnNode& node, ValueId operand, const TensorScale& result) {
+bool QuantizationFuser::fuse_product(XnnNode& node, ValueId operand, const TensorScale& result) {
   if (node.quantizes_input) return false;
   const auto weight = packed_weight(graph_, node);
   if (!weight || !weight->scales) return false;
@@ -252,7 +252,7 @@ bool QuantisationFuser::fuse_product(XnnNode& node, ValueId operand, const Tenso
   return true;
 }
 
-bool QuantisationFuser::fuse(XnnNode& node, ValueId result) {
+bool QuantizationFuser::fuse(XnnNode& node, ValueId result) {
   const IntegerForm form = integer_form(node.kind);
   if (form == IntegerForm::None) return false;
   const std::size_t count = form == IntegerForm::Product ? 1 : node.inputs.size();
@@ -276,7 +276,7 @@ bool QuantisationFuser::fuse(XnnNode& node, ValueId result) {
   return true;
 }
 
-void QuantisationFuser::fuse_all() {
+void QuantizationFuser::fuse_all() {
   const GraphUses uses = find_uses(graph_);
   for (XnnNode& quantize : graph_.nodes) {
     if (!quantizes(quantize)) continue;
@@ -290,7 +290,7 @@ void QuantisationFuser::fuse_all() {
   }
 }
 
-void QuantisationFuser::run() {
+void QuantizationFuser::run() {
   quantize_earlier();
   dequantize_later();
   fuse_all();
@@ -300,7 +300,7 @@ void QuantisationFuser::run() {
 }  // namespace
 
 void fuse_quantization(XnnGraph& graph) {
-  QuantisationFuser(graph).run();
+  QuantizationFuser(graph).run();
   fuse_clamps(graph);
   fold_pads(graph);
 }

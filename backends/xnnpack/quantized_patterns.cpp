@@ -53,21 +53,21 @@ bool are_scales(const NodeQuery& node, std::string_view name, const SymInt& coun
   return node.is_constant(name) && is_float(node.tensor(name).dtype) && node.tensor(name).numel() == count;
 }
 
-std::optional<QuantisedWeight> weight_of_channels(const QueryContext& context, const NodeQuery& node) {
+std::optional<QuantizedWeight> weight_of_channels(const QueryContext& context, const NodeQuery& node) {
   const TensorType& integers = node.tensor("input");
   const std::size_t dim = dimension(node.call, "axis", integers.rank());
   if (dim >= integers.rank() || !are_scales(node, "scales", integers.sizes[dim])) return std::nullopt;
   if (!has_no_zero_points(context, node, "zero_points")) return std::nullopt;
-  return QuantisedWeight{.scales = node.call.value("scales"), .dim = dim};
+  return QuantizedWeight{.scales = node.call.value("scales"), .dim = dim};
 }
 
-std::optional<QuantisedWeight> weight_of_tensor(const NodeQuery& node) {
+std::optional<QuantizedWeight> weight_of_tensor(const NodeQuery& node) {
   if (!node.call["scale"].is_number() || !is_number(node.call["zero_point"], 0)) return std::nullopt;
-  return QuantisedWeight{.scale = node.call["scale"].as_double()};
+  return QuantizedWeight{.scale = node.call["scale"].as_double()};
 }
 
 // Blocks of [1, .., size] within the rows of a matrix, or whole rows.
-std::optional<QuantisedWeight> weight_of_blocks(const QueryContext& context, const NodeQuery& node) {
+std::optional<QuantizedWeight> weight_of_blocks(const QueryContext& context, const NodeQuery& node) {
   const Dims& sizes = node.tensor("input").sizes;
   if (sizes.size() != 2 || !node.call.is_constant_ints("block_size")) return std::nullopt;
   const std::vector<std::int64_t> block = node.call.ints("block_size");
@@ -81,7 +81,7 @@ std::optional<QuantisedWeight> weight_of_blocks(const QueryContext& context, con
   const bool is_half = node.result().dtype == ScalarType::F16;
   const bool is_row = block[1] == columns && !(is_4bit && is_half && columns % 32 == 0);
   const std::size_t group = is_row ? 0 : static_cast<std::size_t>(block[1]);
-  return QuantisedWeight{.scales = node.call.value("scale"), .group = group, .is_4bit = is_4bit};
+  return QuantizedWeight{.scales = node.call.value("scale"), .group = group, .is_4bit = is_4bit};
 }
 
 // --- products
@@ -111,7 +111,7 @@ bool has_known_form(const Node& convolution) {
 
 // True if XNNPACK has this product, with a dynamically quantized input or a float input. With f16 it has only
 // linear products of dynamic rows, and 4-bit weights only in groups.
-bool can_take(const Node& product, const QuantisedWeight& weight, bool is_dynamic) {
+bool can_take(const Node& product, const QuantizedWeight& weight, bool is_dynamic) {
   const bool is_linear = product.op() == products[0].op;
   const bool is_half = product.result()->tensor().dtype == ScalarType::F16;
   const bool is_4bit_row = weight.is_4bit && weight.group == 0;
@@ -187,7 +187,7 @@ bool keeps_range(const NodeQuery& node, bool is_result, ScalarType dtype) {
 
 }  // namespace
 
-std::optional<QuantisedWeight> quantized_weight(const QueryContext& context, const Value& value) {
+std::optional<QuantizedWeight> quantized_weight(const QueryContext& context, const Value& value) {
   const Node* producer = value.producer();
   if (producer == nullptr || producer->def() == nullptr || !check_call(*producer)) return std::nullopt;
   const std::string_view op = producer->op().str();
@@ -196,7 +196,7 @@ std::optional<QuantisedWeight> quantized_weight(const QueryContext& context, con
   const bool is_known = node.is_constant("input") && node.tensor("input").dtype == ScalarType::I8 &&
                         node.tensor("input").rank() > 0 && is_float(node.result().dtype);
   if (!is_known) return std::nullopt;
-  std::optional<QuantisedWeight> weight;
+  std::optional<QuantizedWeight> weight;
   if (op == per_channel) weight = weight_of_channels(context, node);
   if (op == per_tensor) weight = weight_of_tensor(node);
   if (op == per_block) weight = weight_of_blocks(context, node);
@@ -206,7 +206,7 @@ std::optional<QuantisedWeight> quantized_weight(const QueryContext& context, con
   return weight;
 }
 
-bool has_only_products(const QueryContext& context, const QuantisedWeight& weight) {
+bool has_only_products(const QueryContext& context, const QuantizedWeight& weight) {
   const Value& value = *weight.node->result();
   if (!value.has_uses()) return false;
   for (const Use& use : value.uses()) {
@@ -219,11 +219,11 @@ bool has_only_products(const QueryContext& context, const QuantisedWeight& weigh
   return true;
 }
 
-std::optional<QuantisedWeight> quantized_weight_of(const QueryContext& context, const Node& product) {
+std::optional<QuantizedWeight> quantized_weight_of(const QueryContext& context, const Node& product) {
   const Product* known = find_product(product);
   const Value* value = known == nullptr ? nullptr : OpCall(product).value(known->weight);
   if (value == nullptr) return std::nullopt;
-  std::optional<QuantisedWeight> weight = quantized_weight(context, *value);
+  std::optional<QuantizedWeight> weight = quantized_weight(context, *value);
   if (!weight || !has_only_products(context, *weight)) return std::nullopt;
   return weight;
 }

@@ -17,7 +17,7 @@
 namespace depute::xnnpack {
 
 // Integers of the program that a node dequantizes; all zero points are 0.
-struct QuantisedWeight {
+struct QuantizedWeight {
   const Node* node = nullptr;
   const Value* integers = nullptr;  // i8
   const Value* scales = nullptr;    // f32; null: `scale` applies to all
@@ -27,11 +27,11 @@ struct QuantisedWeight {
   bool is_4bit = false;   // range -8 to 7
 };
 // Returns the weight if `value` is a constant that a node dequantizes in a supported way.
-std::optional<QuantisedWeight> quantized_weight(const QueryContext& context, const Value& value);
+std::optional<QuantizedWeight> quantized_weight(const QueryContext& context, const Value& value);
 // Returns the quantized weight of a product (linear, convolution) if the product can use its integers.
-std::optional<QuantisedWeight> quantized_weight_of(const QueryContext& context, const Node& product);
+std::optional<QuantizedWeight> quantized_weight_of(const QueryContext& context, const Node& product);
 // True if all readers of the weight can use its integers.
-bool has_only_products(const QueryContext& context, const QuantisedWeight& weight);
+bool has_only_products(const QueryContext& context, const QuantizedWeight& weight);
 
 struct DynamicPattern {
   const Node* choose = nullptr;

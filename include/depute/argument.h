@@ -8,7 +8,8 @@
 // kind of list a schema wants (ints or sym ints, and the empty list) comes from the op's schema, not from the
 // cell.
 //
-// What an argument leads to is const, also from a copy: who may edit a graph asks it (Graph::own).
+// Values and graphs are reached as const through an argument, also through a copy of it. Graph::own() returns the mutable
+// value to code that may edit the graph.
 #pragma once
 
 #include <cstdint>
@@ -130,7 +131,7 @@ void for_each_leaf(const Argument& argument, Visit&& visit) {
   }
 }
 
-// The same for Value cells alone.
+// Calls visit on every Value cell below `argument`, in order.
 template <typename Visit>
 void for_each_value(const Argument& argument, Visit&& visit) {
   for_each_leaf(argument, [&](const Argument& leaf) {

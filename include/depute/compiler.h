@@ -62,11 +62,11 @@ struct LowerOptions {
   // Ranges of sizes by symbol. Each must lie within the program's own range, for example to give an upper
   // bound that torch.export does not know.
   Ranges bounds = {};
-  std::vector<QuantiseRule> quantize = {};     // layers whose weights are quantized before partitioning
+  std::vector<QuantizeRule> quantize = {};     // layers whose weights are quantized before partitioning
   std::vector<Calibration> calibrations = {};  // sample inputs for static rules
   // Applied in this order; each result is verified and normalized again.
   std::vector<Transform> transforms = {};
-  bool edge_forms = false;  // NormaliseOptions::edge_forms, applies to all backends
+  bool edge_forms = false;  // NormalizeOptions::edge_forms, applies to all backends
   CacheOptions cache = {};  // caches the results of backends; not used with verify_each_pass
   int jobs = 1;
   bool verify_each_pass = false;

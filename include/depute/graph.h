@@ -343,7 +343,7 @@ class Graph {
       return leaf.is_value() ? map_value(leaf.as_value()) : leaf;
     });
   }
-  // The same with all mapped that is no list, map or complex number.
+  // Copies `argument` from another graph and maps every cell but lists, maps and complex numbers by `map_leaf`.
   template <typename MapLeaf>
   Argument import_leaves(const Argument& argument, MapLeaf&& map_leaf) {
     return import_argument(

@@ -23,7 +23,7 @@ namespace depute {
 // Called after a step, with its name and the program that it gave.
 using ObserveStep = std::function<void(std::string_view step, const Program& program)>;
 
-struct NormaliseOptions {
+struct NormalizeOptions {
   std::vector<OpsToNotDecompose> ops_to_not_decompose;
   // Write core ops as in ExecuTorch's Edge dialect, for partitioners that match its forms: a linear layer
   // becomes a permute and an addmm. Ops in ops_to_not_decompose stay whole.
@@ -34,11 +34,11 @@ struct NormaliseOptions {
 };
 
 // Normalizes any program. Fails if verify_input() rejects it.
-Result<Program> normalize(Program program, const NormaliseOptions& options = {});
+Result<Program> normalize(Program program, const NormalizeOptions& options = {});
 
 // Normalizes undelegated nodes after partitioning: also decomposes ops that were kept whole for a partitioner
 // that did not take them.
-Result<Program> normalize_undelegated(Program program, const NormaliseOptions& options = {});
+Result<Program> normalize_undelegated(Program program, const NormalizeOptions& options = {});
 
 }  // namespace depute
 

@@ -36,7 +36,7 @@
 
 namespace depute {
 
-struct QuantiseRule {
+struct QuantizeRule {
   enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static };
   Target target = Target::Linear;
   int weight_bits = 8;             // 4 or 8
@@ -57,11 +57,11 @@ struct Calibration {
 };
 
 // Parses a rule. Fails with the code "usage" for invalid text.
-Result<QuantiseRule> parse_quantize_rule(std::string_view text);
+Result<QuantizeRule> parse_quantize_rule(std::string_view text);
 // All kinds with their schemes, without options: "linear=8da8w".
 std::vector<std::string> quantize_rule_words();
 
-struct QuantisedLayer {
+struct QuantizedLayer {
   Name method;
   Name node;    // name in the input program
   Name weight;  // key of the constant
@@ -73,8 +73,8 @@ struct QuantisedLayer {
   double sqnr = 0;
 };
 
-struct QuantiseResult {
-  std::vector<QuantisedLayer> layers = {};  // in the order of the program
+struct QuantizeResult {
+  std::vector<QuantizedLayer> layers = {};  // in the order of the program
   // Selected layers that were not quantized, with the reason: "%linear_3: rows of 100 in groups of 32".
   std::vector<std::string> left = {};
 };
@@ -87,7 +87,7 @@ using CalibrationProgress = std::function<void(std::size_t done, std::size_t sam
 // Fails if a rule selects no layer.
 // Static rules require a calibration for each method in which they select layers; other rules accept none.
 // During calibration, buffer contents carry over from one method to the next, in program order.
-Result<QuantiseResult> quantize(Program& program, std::span<const QuantiseRule> rules, int jobs = 1,
+Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules, int jobs = 1,
                                 std::span<const Calibration> calibrations = {},
                                 const CalibrationProgress& progress = {});
 

@@ -104,7 +104,7 @@ struct Report {
   AllApart apart;                          // reasons why a backend has several delegates
   std::vector<RefusalReport> refusals;
   std::optional<PlannedFacts> planned;  // nullopt if planning failed
-  QuantiseResult quantized;             // quantized layers
+  QuantizeResult quantized;             // quantized layers
   std::vector<StepTime> times;
   CacheUse cache;                  // cache hits and misses, with LowerOptions::cache
   std::vector<std::string> notes;  // notes for the user about the written program

@@ -76,7 +76,7 @@ struct Storage::Lazy {
   Hash128 hash;
   std::atomic<Name> maker;
 
-  // What a producer, which may be code of others, gives.
+  // Calls a producer, which may be foreign code, and checks the number of bytes.
   template <typename Produce>
   std::vector<std::byte> made(std::size_t size, Produce&& producer) const {
     const auto place = [&] {

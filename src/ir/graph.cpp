@@ -111,7 +111,7 @@ void Graph::for_each_cell(Node& node, Visit&& visit) {
   for (NamedArgument& argument : node.kwargs_) for_each_cell(argument.value, visit);
 }
 
-// What a node may be called with: the use lists of another graph's values are not ours to edit.
+// Fails a CHECK for values of another graph, whose use lists this graph must not edit.
 void Graph::check_argument(const Argument& argument) const {
   check_nesting(argument);
   for_each_value(argument, [&](const Argument& cell) {

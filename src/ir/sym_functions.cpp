@@ -74,7 +74,7 @@ Answer true_division(Numbers args) {
   return Number::of(args[0].as_double() / args[1].as_double());
 }
 
-// Nothing where Python's result is complex or an error.
+// Returns no answer for NaN, where Python gives a complex number or an error.
 Answer unless_nan(double value) {
   return std::isnan(value) ? std::nullopt : Answer(Number::of(value));
 }

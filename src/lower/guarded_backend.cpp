@@ -92,7 +92,7 @@ class GuardedBackend final : public Backend {
   std::string id_;
 };
 
-// The same function under the name of who gave it.
+// Wraps a function of foreign code, so that its failures name the backend and the function.
 template <typename Answer, typename... Arguments>
 void guard(std::function<Answer(Arguments...)>& function, const std::string& name, std::string_view what) {
   if (!function) return;

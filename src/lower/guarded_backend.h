@@ -1,5 +1,5 @@
-// What backends and partitioners are asked through. They are code of others: what they throw is an error with
-// their name and the function, and so is what those throw that they gave to be called later.
+// Wrappers around backends and partitioners, which are foreign code. An exception of theirs becomes an error with
+// their name and the function; so does an exception of a callback that they return.
 //
 //   error[to_backend.backend-failed] backend MyBackend, cache_version(): it threw: no compiler is installed
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace depute {
 
-// Null stays null. Asks for the backend's id, once and for all.
+// Wraps a backend and asks for its id, once. Returns null for null.
 Result<std::unique_ptr<Backend>> guarded_backend(std::unique_ptr<Backend> backend);
 
-// `name` is the backend's that the partitioner is for, and may be empty.
+// Wraps a partitioner. `name` is the backend's name for messages and may be empty.
 std::unique_ptr<Partitioner> guarded_partitioner(std::string name,
                                                  std::shared_ptr<const Partitioner> partitioner);
 

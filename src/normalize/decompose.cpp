@@ -12,7 +12,7 @@
 
 namespace depute {
 // Afterwards no node has a decomposition, except nodes kept by options.ops_to_not_decompose.
-Status decompose(Program& program, const NormaliseOptions& options) {
+Status decompose(Program& program, const NormalizeOptions& options) {
   KeptOps kept(options.ops_to_not_decompose);
   auto rule_of = [&](const Node& node) -> DecomposeFunction {
     const OpDef* def = node.def();

@@ -38,7 +38,7 @@ Status drop_from(Graph& graph) {
 }  // namespace
 
 // Afterwards no node is an assertion, and copy variants of views (aten.view_copy) are views (aten.view).
-Status drop_assertions(Program& program, const NormaliseOptions&) {
+Status drop_assertions(Program& program, const NormalizeOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) { return drop_from(graph); });
 }
 

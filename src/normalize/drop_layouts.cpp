@@ -138,7 +138,7 @@ Status check_layout_is_known(const Node& node) {
 
 // Afterwards all tensors are contiguous, and every known node has the result types of its op; a contradicting
 // file is rejected. Only user inputs may be channels_last; a copy follows them.
-Status drop_layouts(Program& program, const NormaliseOptions&) {
+Status drop_layouts(Program& program, const NormalizeOptions&) {
   return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
     for (const Node& node : graph.nodes()) TRY_STATUS(check_layout_is_known(node));
     TRY_STATUS(drop_from_inputs(method, graph));

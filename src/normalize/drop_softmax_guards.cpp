@@ -193,7 +193,7 @@ class GuardDropper {
 }  // namespace
 
 // Afterwards no softmax is guarded against fully masked rows if a constant mask has none.
-Status drop_softmax_guards(Program& program, const NormaliseOptions&) {
+Status drop_softmax_guards(Program& program, const NormalizeOptions&) {
   for (auto& method : program.methods) GuardDropper(program, *method, *method->graph).run();
   return {};
 }

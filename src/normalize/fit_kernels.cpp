@@ -13,7 +13,7 @@
 namespace depute {
 
 // Afterwards every node for which a supported form exists is in that form.
-Status fit_kernels(Program& program, const NormaliseOptions&) {
+Status fit_kernels(Program& program, const NormalizeOptions&) {
   return for_each_graph(program, [&](Method& method, Graph& graph) {
     const std::uint32_t first_made_here = graph.node_ids();
     return apply_rules(method, graph, program.ranges,

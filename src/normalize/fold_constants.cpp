@@ -302,7 +302,7 @@ class Folder {
 
 // Afterwards no pure node of a method has only constant operands. Exceptions: nodes of a quantized pattern,
 // without a reference kernel, that would fail, or with too large results.
-Status fold_constants(Program& program, const NormaliseOptions&) {
+Status fold_constants(Program& program, const NormalizeOptions&) {
   DataKeys mutated = mutated_data(program);
   for (auto& method : program.methods) {
     BodyOperands operands(*method);

@@ -660,7 +660,7 @@ Status check_signature(const Method& method) {
 
 // Afterwards no node writes to its arguments: final contents of buffers and inputs are outputs before the
 // user's. If a method writes a buffer, every method that reads it stores to it.
-Status functionalize(Program& program, const NormaliseOptions&) {
+Status functionalize(Program& program, const NormalizeOptions&) {
   for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
   for (auto& method : program.methods) {
     const auto graphs = graphs_of(*method);

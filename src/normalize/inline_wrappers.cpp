@@ -214,7 +214,7 @@ Status Inliner::run() {
 
 // Afterwards no node wraps a body that only sets a mode (no_grad, autocast): the body replaces it, with the
 // conversions of autocast. All remaining bodies belong to control flow that read_control_flow() accepts.
-Status inline_wrappers(Program& program, const NormaliseOptions&) {
+Status inline_wrappers(Program& program, const NormalizeOptions&) {
   for (auto& method : program.methods) {
     TRY_STATUS(Inliner(*method->graph).run());
     if (method->bodies.empty()) continue;

@@ -1,4 +1,4 @@
-// Selects nodes that must not be decomposed (NormaliseOptions::ops_to_not_decompose).
+// Selects nodes that must not be decomposed (NormalizeOptions::ops_to_not_decompose).
 #pragma once
 
 #include <unordered_map>

@@ -62,7 +62,7 @@ void merge(const Program& program, const Names& written, Method& method) {
 }  // namespace
 
 // Afterwards no two buffers that a method only reads have the same elements.
-Status merge_equal_buffers(Program& program, const NormaliseOptions&) {
+Status merge_equal_buffers(Program& program, const NormalizeOptions&) {
   const Names written = written_names(program);
   for (auto& method : program.methods) merge(program, written, *method);
   return {};

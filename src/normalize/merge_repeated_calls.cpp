@@ -179,7 +179,7 @@ void merge(Program& program, const Method& method, Graph& graph) {
 }  // namespace
 
 // Afterwards no two pure calls of a graph have the same op, arguments and types, except quantizing ones.
-Status merge_repeated_calls(Program& program, const NormaliseOptions&) {
+Status merge_repeated_calls(Program& program, const NormalizeOptions&) {
   return for_each_graph(program, [&](const Method& method, Graph& graph) -> Status {
     merge(program, method, graph);
     return {};

@@ -14,7 +14,7 @@ constexpr Pass normal_passes[] = {DEPUTE_PASSES(DEPUTE_ROW)};
 constexpr Pass passes_of_undelegated[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
 #undef DEPUTE_ROW
 
-Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormaliseOptions& options) {
+Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormalizeOptions& options) {
   return guarded([&]() -> Result<Program> {
     if (!options.verified) TRY_STATUS(verify_input(program));
     TRY_STATUS(run_passes(program, steps, options));
@@ -32,11 +32,11 @@ std::span<const Pass> undelegated_passes() {
   return passes_of_undelegated;
 }
 
-Result<Program> normalize(Program program, const NormaliseOptions& options) {
+Result<Program> normalize(Program program, const NormalizeOptions& options) {
   return run_guarded(program, normal_passes, options);
 }
 
-Result<Program> normalize_undelegated(Program program, const NormaliseOptions& options) {
+Result<Program> normalize_undelegated(Program program, const NormalizeOptions& options) {
   return run_guarded(program, passes_of_undelegated, options);
 }
 

@@ -60,14 +60,14 @@
 
 namespace depute {
 
-#define DEPUTE_DECLARE(name, function) Status function(Program& program, const NormaliseOptions& options);
+#define DEPUTE_DECLARE(name, function) Status function(Program& program, const NormalizeOptions& options);
 DEPUTE_PASSES(DEPUTE_DECLARE)
 DEPUTE_LEFTOVER_PASSES(DEPUTE_DECLARE)
 #undef DEPUTE_DECLARE
 
 struct Pass {
   std::string_view name;  // name for --dump-after: "fold-constants"
-  Status (*run)(Program& program, const NormaliseOptions& options);
+  Status (*run)(Program& program, const NormalizeOptions& options);
 };
 
 std::span<const Pass> all_passes();
@@ -78,6 +78,6 @@ Status tell_step(const ObserveStep& observe, std::string_view step, const Progra
 
 // Runs the passes in order; with options.verify a broken invariant is reported with the name of the pass that
 // broke it.
-Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options);
+Status run_passes(Program& program, std::span<const Pass> passes, const NormalizeOptions& options);
 
 }  // namespace depute

@@ -219,7 +219,7 @@ class Promoter {
 
 // Afterwards tensor arguments have the element type of the op's computation, and tensor arguments are never
 // numbers.
-Status promote_types(Program& program, const NormaliseOptions&) {
+Status promote_types(Program& program, const NormalizeOptions&) {
   for (auto& method : program.methods) TRY_STATUS(Promoter(program, *method).run());
   return {};
 }

@@ -8,7 +8,7 @@ namespace depute {
 
 // Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data has
 // no others.
-Status prune_constants(Program& program, const NormaliseOptions&) {
+Status prune_constants(Program& program, const NormalizeOptions&) {
   std::unordered_set<Name> used;
   for (auto& method : program.methods) {
     std::vector<InputSpec> specs;

@@ -165,7 +165,7 @@ class Reader {
 }  // namespace
 
 // Afterwards no number is read from a tensor whose content is known at compile time.
-Status read_constant_sizes(Program& program, const NormaliseOptions&) {
+Status read_constant_sizes(Program& program, const NormalizeOptions&) {
   if (!program.delegates.empty()) return {};  // their programs use the same symbols
   const std::unordered_set<Name> mutated = mutated_data(program);
   for (auto& method : program.methods) {

@@ -89,7 +89,7 @@ void drop_unused_bodies(Method& method) {
 }  // namespace
 
 // Afterwards every pure node has users, and every input of a body is used by some body of its node.
-Status remove_dead_code(Program& program, const NormaliseOptions&) {
+Status remove_dead_code(Program& program, const NormalizeOptions&) {
   for (auto& method : program.methods) {
     clean(*method->graph);
     if (!method->bodies.empty()) drop_unused_bodies(*method);

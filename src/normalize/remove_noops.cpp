@@ -73,7 +73,7 @@ const Value* same_as(const Node& node) {
 }  // namespace
 
 // Afterwards no node returns its first argument unchanged, or the source of the views before it.
-Status remove_noops(Program& program, const NormaliseOptions&) {
+Status remove_noops(Program& program, const NormalizeOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) -> Status {
     for (Node& node : graph.nodes()) {
       const Value* same = same_as(node);

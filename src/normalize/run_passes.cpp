@@ -26,7 +26,7 @@ Status tell_step(const ObserveStep& observe, std::string_view step, const Progra
   return call_foreign("callback", "observe", [&] { observe(step, program); });
 }
 
-Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options) {
+Status run_passes(Program& program, std::span<const Pass> passes, const NormalizeOptions& options) {
   for (const Pass& pass : passes) {
     std::uint64_t before = total_revision(program);
     if (Status done = pass.run(program, options); !done) {

@@ -59,7 +59,7 @@ struct Relation {
   const SymExpr* right;
 };
 
-// The same relation with its sides exchanged.
+// Returns the relation with its sides exchanged: a < b is b > a.
 Relation turned(const Relation& relation) {
   const auto function = [&] {
     switch (relation.function) {
@@ -128,7 +128,7 @@ bool is_operand_size(const Node& node, const SymInt& size) {
   return false;
 }
 
-// What is chosen of a tensor's elements is at most all of them.
+// Bounds the sizes of data-dependent results (nonzero) by the number of elements that they are taken from.
 void learn_choice(const Node& node, const sym::Bounder& bounder, Ranges& ranges) {
   if (!check_call(node)) return;
   const SymInt all = elements_of(OpCall(node)[node.def()->data_dependent_size.str()]);
@@ -268,7 +268,7 @@ void correct_quotients(const Graph& graph, SizeFacts& facts) {
 }  // namespace
 
 // Afterwards no size has a part that the ranges of its symbols make redundant.
-Status simplify_sizes(Program& program, const NormaliseOptions&) {
+Status simplify_sizes(Program& program, const NormalizeOptions&) {
   learn_ranges(program);
   TRY_STATUS(unite_equal_symbols(program));
   SizeFacts facts(program.ranges);

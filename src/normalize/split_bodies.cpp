@@ -81,7 +81,7 @@ class BodyOwners {
 }  // namespace
 
 // Afterwards each body belongs to one argument of one node.
-Status split_bodies(Program& program, const NormaliseOptions&) {
+Status split_bodies(Program& program, const NormalizeOptions&) {
   for (auto& method : program.methods) {
     if (!method->bodies.empty()) TRY_STATUS(BodyOwners(*method).run());
   }

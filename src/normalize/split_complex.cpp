@@ -94,7 +94,7 @@ class ConstantParts {
 
 // Afterwards no node has a complex operand or result if a rule exists for it. aten.complex is used only by
 // returns and control flow.
-Status split_complex(Program& program, const NormaliseOptions&) {
+Status split_complex(Program& program, const NormalizeOptions&) {
   for (auto& method : program.methods) {
     const std::vector<Graph*> graphs = graphs_of(*method);
     const auto has_complex = [](const Graph* graph) {

@@ -499,7 +499,7 @@ Status Unfolder::run() {
 }  // namespace
 
 // Afterwards there are no regions of torch.vmap.
-Status unfold_batches(Program& program, const NormaliseOptions&) {
+Status unfold_batches(Program& program, const NormalizeOptions&) {
   return for_each_graph(program,
                         [&](Method&, Graph& graph) { return Unfolder(graph, program.ranges).run(); });
 }

@@ -262,7 +262,7 @@ void unify(Graph& graph, Ranges& ranges) {
 
 // Afterwards results selected by equal masks have the same size if no node writes the masks. Methods with
 // bodies or delegates keep all symbols, since those would need renaming as well.
-Status unify_choice_sizes(Program& program, const NormaliseOptions&) {
+Status unify_choice_sizes(Program& program, const NormalizeOptions&) {
   if (!program.delegates.empty()) return {};
   return for_each_graph(program, [&](const Method& method, Graph& graph) -> Status {
     if (method.bodies.empty()) unify(graph, program.ranges);

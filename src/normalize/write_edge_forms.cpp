@@ -13,7 +13,7 @@
 
 namespace depute {
 
-Status write_edge_forms(Program& program, const NormaliseOptions& options) {
+Status write_edge_forms(Program& program, const NormalizeOptions& options) {
   if (!options.edge_forms) return {};
   KeptOps kept(options.ops_to_not_decompose);
   auto rule_of = [&](const Node& node) { return kept.keeps(node) ? nullptr : edge_form(node.op()); };

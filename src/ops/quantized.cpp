@@ -81,7 +81,8 @@ Replacement choose_for_all(Builder& b, const OpCall& call) {
   Value* point = b.call("aten.clamp.default", {b.call("aten.rsub.Scalar", {steps, least}), least, most});
   return choice(b, reshape(b, range.scale, {1}), reshape(b, point, {1}));
 }
-// Of the ends of a row, the one that is further from 0 tells the zero point: the rounding error is smaller.
+
+// Derives the zero point of each row from the end of its range with the smaller rounding error, as torch does.
 Replacement choose_for_rows(Builder& b, const OpCall& call) {
   constexpr double least = -128, most = 127, eps = std::numeric_limits<float>::epsilon();
   const ScalarType own = call.tensor("input").dtype;

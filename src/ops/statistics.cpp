@@ -47,8 +47,9 @@ Types infer_spread(const OpCall& call) {
   types[0].tensor.dtype = part_of(own);
   return types;
 }
-// Of no elements the variance is NaN, of no more than are corrected the squares by 0, which the kernel does not
-// give.
+
+// Replaces a variance with too few elements, where the kernel differs from torch: NaN without elements, the squares
+// divided by 0 where the correction is not below the number of elements.
 Replacement variance_kernel(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   double correction = 1;

@@ -123,7 +123,7 @@ std::optional<std::string_view> reason_against_channels(const Program& program, 
 
 Status write_channel_weights(Program& program, Method& method, NewConstants& constants,
                              std::span<const ChannelWeight> weights, std::string_view scheme, int jobs,
-                             QuantiseResult& result) {
+                             QuantizeResult& result) {
   std::vector<Measured> found(weights.size());
   parallel_for(weights.size(), jobs, [&](std::size_t i) {
     found[i] = measured(*constant_data(program, method, *weights[i].value), weights[i].axis);

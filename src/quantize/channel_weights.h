@@ -37,6 +37,6 @@ std::optional<std::string_view> reason_against_channels(const Program& program, 
 // Measures weights on `jobs` threads; their integers are computed when written. Adds layers to `result`.
 Status write_channel_weights(Program& program, Method& method, NewConstants& constants,
                              std::span<const ChannelWeight> weights, std::string_view scheme, int jobs,
-                             QuantiseResult& result);
+                             QuantizeResult& result);
 
 }  // namespace depute

@@ -34,7 +34,7 @@ std::optional<std::string_view> reason_against(const Program& program, const Met
 
 class ConvolutionQuantizer {
  public:
-  ConvolutionQuantizer(Program& program, NewConstants& constants, QuantiseResult& result)
+  ConvolutionQuantizer(Program& program, NewConstants& constants, QuantizeResult& result)
       : program_(program), constants_(constants), result_(result) {}
 
   Status run(Method& method, const std::function<bool(const Node&)>& chooses, int jobs) {
@@ -78,14 +78,14 @@ class ConvolutionQuantizer {
 
   Program& program_;
   NewConstants& constants_;
-  QuantiseResult& result_;
+  QuantizeResult& result_;
   std::unordered_map<const Value*, Value*> images_;  // inputs that are quantized already
 };
 
 }  // namespace
 
 Status quantize_convolutions(Program& program, const std::function<bool(const Node&)>& chooses, int jobs,
-                             QuantiseResult& result) {
+                             QuantizeResult& result) {
   NewConstants constants(program);
   ConvolutionQuantizer quantizer(program, constants, result);
   for (auto& method : program.methods) TRY_STATUS(quantizer.run(*method, chooses, jobs));

@@ -20,6 +20,6 @@ namespace depute {
 // chosen convolutions that cannot be quantized: no runtime has kernels for depthwise ones or for more than
 // two spatial dimensions.
 Status quantize_convolutions(Program& program, const std::function<bool(const Node&)>& chooses, int jobs,
-                             QuantiseResult& result);
+                             QuantizeResult& result);
 
 }  // namespace depute

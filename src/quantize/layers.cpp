@@ -7,7 +7,7 @@
 namespace depute {
 namespace {
 
-using Target = QuantiseRule::Target;
+using Target = QuantizeRule::Target;
 
 // An op that is a layer, with the names of its arguments.
 struct LayerOp {

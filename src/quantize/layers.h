@@ -13,7 +13,7 @@
 namespace depute {
 
 struct Layer {
-  QuantiseRule::Target target = QuantiseRule::Target::Linear;
+  QuantizeRule::Target target = QuantizeRule::Target::Linear;
   const Value* input = nullptr;  // for products
   // the graph input that the op reads through views, or else the value that it reads
   const Value* weight = nullptr;

@@ -23,11 +23,11 @@ constexpr std::array<Scheme, 4> schemes = {
 
 struct Kind {
   std::string_view name;
-  QuantiseRule::Target target;
+  QuantizeRule::Target target;
 };
-constexpr std::array<Kind, 3> kinds = {{{"linear", QuantiseRule::Target::Linear},
-                                        {"embedding", QuantiseRule::Target::Embedding},
-                                        {"conv", QuantiseRule::Target::Convolution}}};
+constexpr std::array<Kind, 3> kinds = {{{"linear", QuantizeRule::Target::Linear},
+                                        {"embedding", QuantizeRule::Target::Embedding},
+                                        {"conv", QuantizeRule::Target::Convolution}}};
 
 // XNNPACK's group sizes are multiples of 32. 4-bit rules without a group size use 32.
 constexpr std::int64_t group_step = 32;
@@ -39,14 +39,14 @@ Failure usage_error(std::string_view text, std::string message, std::string_view
   return failure("usage", "--quantize", fmt::format("'{}': {}", text, message), hint);
 }
 
-Status read_option(QuantiseRule& rule, std::string_view text, std::string_view option) {
+Status read_option(QuantizeRule& rule, std::string_view text, std::string_view option) {
   const std::size_t equals = option.find('=');
   const std::string_view key = option.substr(0, equals);
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
-  if (rule.target == QuantiseRule::Target::Static)
+  if (rule.target == QuantizeRule::Target::Static)
     return usage_error(text, fmt::format("there is no option '{}', but only and off", key));
   if (key != "group") {
     const std::vector<std::string> known = {"group", "only", "off"};
@@ -61,7 +61,7 @@ Status read_option(QuantiseRule& rule, std::string_view text, std::string_view o
   return {};
 }
 
-Status read_options(QuantiseRule& rule, std::string_view text, std::size_t colon) {
+Status read_options(QuantizeRule& rule, std::string_view text, std::size_t colon) {
   for (std::size_t at = colon; at != std::string_view::npos;) {
     const std::size_t comma = text.find(',', at + 1);
     TRY_STATUS(read_option(rule, text, text.substr(at + 1, comma - at - 1)));
@@ -87,10 +87,10 @@ std::vector<std::string> quantize_rule_words() {
   return words;
 }
 
-Result<QuantiseRule> parse_quantize_rule(std::string_view text) {
-  QuantiseRule rule{.text = std::string(text)};
+Result<QuantizeRule> parse_quantize_rule(std::string_view text) {
+  QuantizeRule rule{.text = std::string(text)};
   if (text.substr(0, text.find(':')) == static_scheme) {
-    rule.target = QuantiseRule::Target::Static;
+    rule.target = QuantizeRule::Target::Static;
     rule.scheme = static_scheme;
     TRY_STATUS(read_options(rule, text, text.find(':')));
     return rule;
@@ -114,9 +114,9 @@ Result<QuantiseRule> parse_quantize_rule(std::string_view text) {
     for (const Scheme& each : schemes) names.emplace_back(each.name);
     return usage_error(text, fmt::format("'{}' is none of {}", name, fmt::join(names, ", ")));
   }
-  if (rule.target == QuantiseRule::Target::Embedding && scheme->has_dynamic_input)
+  if (rule.target == QuantizeRule::Target::Embedding && scheme->has_dynamic_input)
     return usage_error(text, "an embedding has 8w or 4w");
-  if (rule.target == QuantiseRule::Target::Convolution && scheme != schemes.data())
+  if (rule.target == QuantizeRule::Target::Convolution && scheme != schemes.data())
     return usage_error(text, "a convolution has 8da8w");
   rule.weight_bits = scheme->weight_bits;
   rule.has_dynamic_input = scheme->has_dynamic_input;

@@ -26,7 +26,7 @@
 namespace depute {
 namespace {
 
-using Target = QuantiseRule::Target;
+using Target = QuantizeRule::Target;
 
 // A matrix to quantize, shared by all layers that use it.
 struct Weight {
@@ -168,7 +168,7 @@ std::vector<std::byte> integers(const Weight& weight, std::size_t first, std::si
 struct Choice {
   Method* method;
   Node* node;
-  const QuantiseRule* rule;
+  const QuantizeRule* rule;
   std::size_t weight;  // index in weights_
   Name key;
 };
@@ -176,21 +176,21 @@ struct Choice {
 class Quantizer {
  public:
   // Adds to `result`.
-  Quantizer(Program& program, std::span<const QuantiseRule> rules, QuantiseResult& result)
+  Quantizer(Program& program, std::span<const QuantizeRule> rules, QuantizeResult& result)
       : program_(program), rules_(rules), result_(result), constants_(program) {}
   Status run(int jobs);
 
  private:
   void choose(Method& method, Node& node);
   std::optional<std::string> reason_against(const Method& method, const Layer& layer,
-                                            const QuantiseRule& rule) const;
+                                            const QuantizeRule& rule) const;
   Status rewrite(const Choice& choice);
   Value* dequantized(Builder& b, Method& method, const Weight& weight);
   Value* dynamic_rows(Builder& b, Value* x, const Node& before);
 
   Program& program_;
-  std::span<const QuantiseRule> rules_;
-  QuantiseResult& result_;
+  std::span<const QuantizeRule> rules_;
+  QuantizeResult& result_;
   std::vector<Weight> weights_;
   std::map<std::string, std::size_t> known_weights_;  // by key and scheme
   std::vector<Choice> choices_;
@@ -200,7 +200,7 @@ class Quantizer {
 
 // Returns why the weight is not quantized, or nullopt if it can be.
 std::optional<std::string> Quantizer::reason_against(const Method& method, const Layer& layer,
-                                                     const QuantiseRule& rule) const {
+                                                     const QuantizeRule& rule) const {
   const Value& weight = *layer.weight;
   const TensorData* data = constant_data(program_, method, weight);
   if (data == nullptr || is_mutated(method, *input_spec(method, weight)))
@@ -225,7 +225,7 @@ void Quantizer::choose(Method& method, Node& node) {
   const std::optional<Layer> layer = layer_of(node);
   if (!layer || is_quantized(*layer)) return;
   if (layer->is_product && constant_data(program_, method, *layer->weight) == nullptr) return;
-  const auto chooses = [&](const QuantiseRule& rule) {
+  const auto chooses = [&](const QuantizeRule& rule) {
     return rule.target == layer->target && !rule.pins.pin_of(node);
   };
   const auto rule = std::ranges::find_if(rules_, chooses);
@@ -348,7 +348,7 @@ std::string_view name_of(Target target) {
 }
 
 // The error for a rule that matches no layer.
-Failure nothing_chosen(const QuantiseRule& rule, const QuantiseResult& result) {
+Failure nothing_chosen(const QuantizeRule& rule, const QuantizeResult& result) {
   return failure("quantize", "", fmt::format("no {} becomes {}", name_of(rule.target), rule.scheme),
                  result.left.empty() ? "the program has none that this rule chooses" : result.left[0]);
 }
@@ -357,7 +357,7 @@ Status Quantizer::run(int jobs) {
   for (auto& method : program_.methods) {
     for (Node& node : method->graph->nodes()) choose(*method, node);
   }
-  for (const QuantiseRule& rule : rules_) {
+  for (const QuantizeRule& rule : rules_) {
     const bool is_used =
         std::ranges::any_of(choices_, [&](const Choice& choice) { return choice.rule == &rule; });
     const bool is_for_layers = rule.target == Target::Linear || rule.target == Target::Embedding;
@@ -383,9 +383,9 @@ std::optional<Target> target_of(const Node& node) {
 }
 
 // True if the first rule that matches the node has the kind `target`.
-bool is_for(Target target, std::span<const QuantiseRule> rules, const Node& node) {
+bool is_for(Target target, std::span<const QuantizeRule> rules, const Node& node) {
   const std::optional<Target> own = target_of(node);
-  const auto chooses = [&](const QuantiseRule& rule) {
+  const auto chooses = [&](const QuantizeRule& rule) {
     return (rule.target == Target::Static || rule.target == own) && !rule.pins.pin_of(node);
   };
   const auto rule = std::ranges::find_if(rules, chooses);
@@ -395,7 +395,7 @@ bool is_for(Target target, std::span<const QuantiseRule> rules, const Node& node
 // Functionalizes first. Otherwise an in-place op such as relu_ could change the input of a later layer, or
 // rows that are already quantized.
 Status make_functional(Program& program) {
-  const NormaliseOptions options;
+  const NormalizeOptions options;
   TRY_STATUS(inline_wrappers(program, options));
   TRY_STATUS(simplify_sizes(program, options));
   TRY_STATUS(drop_assertions(program, options));
@@ -403,10 +403,10 @@ Status make_functional(Program& program) {
   return remove_dead_code(program, options);
 }
 
-Status run_static(Program& program, std::span<const QuantiseRule> rules, int jobs,
+Status run_static(Program& program, std::span<const QuantizeRule> rules, int jobs,
                   std::span<const Calibration> calibrations, const CalibrationProgress& progress,
-                  QuantiseResult& result) {
-  const auto rule = std::ranges::find(rules, Target::Static, &QuantiseRule::target);
+                  QuantizeResult& result) {
+  const auto rule = std::ranges::find(rules, Target::Static, &QuantizeRule::target);
   if (rule == rules.end()) {
     if (calibrations.empty()) return {};
     return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
@@ -416,9 +416,9 @@ Status run_static(Program& program, std::span<const QuantiseRule> rules, int job
   return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
-Status run_convolutions(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                        QuantiseResult& result) {
-  const auto rule = std::ranges::find(rules, Target::Convolution, &QuantiseRule::target);
+Status run_convolutions(Program& program, std::span<const QuantizeRule> rules, int jobs,
+                        QuantizeResult& result) {
+  const auto rule = std::ranges::find(rules, Target::Convolution, &QuantizeRule::target);
   if (rule == rules.end()) return {};
   const auto chooses = [rules](const Node& node) { return is_for(Target::Convolution, rules, node); };
   const std::size_t before = result.layers.size();
@@ -428,11 +428,11 @@ Status run_convolutions(Program& program, std::span<const QuantiseRule> rules, i
 
 }  // namespace
 
-Result<QuantiseResult> quantize(Program& program, std::span<const QuantiseRule> rules, int jobs,
+Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules, int jobs,
                                 std::span<const Calibration> calibrations,
                                 const CalibrationProgress& progress) {
-  QuantiseResult result;
-  for (const QuantiseRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
+  QuantizeResult result;
+  for (const QuantizeRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
   if (!rules.empty()) TRY_STATUS(make_functional(program));
   TRY_STATUS(run_static(program, rules, jobs, calibrations, progress, result));
   TRY_STATUS(run_convolutions(program, rules, jobs, result));

@@ -102,7 +102,7 @@ class StaticRewriter {
 // Rewrites a linear layer that run_decompositions() has decomposed: %x * %w.t() + %b.
 Status write_as_linear(Program& program, Method& method, NewConstants& constants, Node& node) {
   const std::optional<Layer> layer = layer_of(node);
-  if (!layer || layer->target != QuantiseRule::Target::Linear) return {};
+  if (!layer || layer->target != QuantizeRule::Target::Linear) return {};
   if (!layer->is_product && layer->reads_weight) return {};
   const TensorData* data = fixed_floats(program, method, *layer->weight);
   if (data == nullptr || data->type.rank() != 2) return {};
@@ -147,7 +147,7 @@ Status check_calibrated_methods(const Program& program, std::span<const Calibrat
 class StaticQuantizer {
  public:
   StaticQuantizer(Program& program, std::span<const Calibration> calibrations, int jobs,
-                  const CalibrationProgress& progress, QuantiseResult& result)
+                  const CalibrationProgress& progress, QuantizeResult& result)
       : program_(program),
         calibrations_(calibrations),
         jobs_(jobs),
@@ -187,7 +187,7 @@ class StaticQuantizer {
   int jobs_;
   const CalibrationProgress& progress_;
   NewConstants weights_;  // shared by layers that several methods contain
-  QuantiseResult& result_;
+  QuantizeResult& result_;
   ProgramState state_;
 };
 
@@ -195,7 +195,7 @@ class StaticQuantizer {
 
 Status quantize_static(Program& program, std::span<const Calibration> calibrations,
                        const std::function<bool(const Node&)>& chooses, int jobs,
-                       const CalibrationProgress& progress, QuantiseResult& result) {
+                       const CalibrationProgress& progress, QuantizeResult& result) {
   if (calibrations.empty())
     return failure("usage", "--quantize", "static needs inputs to run the program on",
                    "--calibrate FILE.npz");

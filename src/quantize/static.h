@@ -20,6 +20,6 @@ namespace depute {
 // program must be functional. Adds to `result`.
 Status quantize_static(Program& program, std::span<const Calibration> calibrations,
                        const std::function<bool(const Node&)>& chooses, int jobs,
-                       const CalibrationProgress& progress, QuantiseResult& result);
+                       const CalibrationProgress& progress, QuantizeResult& result);
 
 }  // namespace depute

@@ -26,7 +26,7 @@ struct StaticPlan {
   std::vector<Activation> activations = {};  // in graph order
   std::size_t groups = 0;
   std::vector<ChannelWeight> weights = {};
-  std::vector<std::string> left = {};  // layers that are not quantized, with the reason, as in QuantiseResult
+  std::vector<std::string> left = {};  // layers that are not quantized, with the reason, as in QuantizeResult
 };
 
 // `chooses` is true for nodes that a rule chooses. The program must be functional. Numbers in sums and

@@ -120,7 +120,7 @@ class GraphDrawer {
     return delegate;
   }
 
-  // Of delegates that repeat one, the nodes of that one are drawn.
+  // Adds a node, unless it lies in a delegate that repeats another one: only the nodes of the first are drawn.
   void add_node(std::size_t number) {
     const NodeReport& node = report_.nodes[number];
     std::vector<DrawnNode>& nodes = node.delegate.empty() ? own_.nodes : delegate_of(node).graph.nodes;
@@ -152,7 +152,7 @@ class GraphDrawer {
     } else {
       DrawnDelegate& delegate = delegate_of(report_of(value));
       if (&to == &own_.nodes[delegate.at]) return;
-      // The same result of delegates that repeat one: told by its type.
+      // Results of folded delegates that have one type share an edge.
       const bool by_type = is_folded(box_of(report_of(value)));
       const auto result =
           by_type ? std::pair(std::int64_t{-1},

@@ -81,7 +81,7 @@ Json refusal_json(const RefusalReport& refusal) {
 }
 
 // JSON has no infinity: null if quantization is exact and has no noise.
-Json quantized_json(const QuantisedLayer& layer) {
+Json quantized_json(const QuantizedLayer& layer) {
   return {{"method", layer.method.str()},
           {"node", layer.node.str()},
           {"weight", layer.weight.str()},
@@ -148,7 +148,7 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   json["refusals"] = Json::array();
   for (const RefusalReport& refusal : report.refusals) json["refusals"].push_back(refusal_json(refusal));
   json["quantized"] = Json::array();
-  for (const QuantisedLayer& layer : report.quantized.layers)
+  for (const QuantizedLayer& layer : report.quantized.layers)
     json["quantized"].push_back(quantized_json(layer));
   json["not_quantized"] = report.quantized.left;
   json["cache"] = {{"found", report.cache.found}, {"made", report.cache.made}};

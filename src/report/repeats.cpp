@@ -70,7 +70,7 @@ std::vector<ApartRun> apart_runs(const std::vector<ApartDelegates>& pairs) {
 
 namespace {
 
-// What a drawing of one graph has: nodes that no delegate took, and delegates.
+// Items in the drawing of one graph: undelegated nodes, and delegates.
 class DrawnItems {
  public:
   DrawnItems(const Report& report, const PageGraph& graph, std::vector<std::size_t>& drawn)

@@ -161,7 +161,7 @@ double measure(const Report& report, const Requirement& requirement) {
       return static_cast<double>(written_bytes(report));
     case Quantity::Sqnr: {
       double least = std::numeric_limits<double>::infinity();
-      for (const QuantisedLayer& layer : report.quantized.layers) least = std::min(least, layer.sqnr);
+      for (const QuantizedLayer& layer : report.quantized.layers) least = std::min(least, layer.sqnr);
       return least;
     }
     case Quantity::Kernels:

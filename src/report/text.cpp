@@ -87,24 +87,24 @@ std::string rules_table(const Report& report, const Colors& colors) {
 }
 
 // Prints the noisiest layer only, or all layers with `verbose`.
-std::string quantized_text(const QuantiseResult& quantized, bool verbose) {
+std::string quantized_text(const QuantizeResult& quantized, bool verbose) {
   if (quantized.layers.empty()) return {};
   std::uint64_t float_bytes = 0;
   std::uint64_t integer_bytes = 0;
-  for (const QuantisedLayer& layer : quantized.layers) {
+  for (const QuantizedLayer& layer : quantized.layers) {
     float_bytes += layer.float_bytes;
     integer_bytes += layer.integer_bytes;
   }
-  const auto layer_text = [](const QuantisedLayer& layer) {
+  const auto layer_text = [](const QuantizedLayer& layer) {
     return fmt::format("{:.1f} dB in %{} ({})", layer.sqnr, printable(layer.node.str()),
                        printable(layer.module.empty() ? std::string(layer.weight.str()) : layer.module));
   };
-  const QuantisedLayer& worst = *std::ranges::min_element(quantized.layers, {}, &QuantisedLayer::sqnr);
+  const QuantizedLayer& worst = *std::ranges::min_element(quantized.layers, {}, &QuantizedLayer::sqnr);
   std::string text = fmt::format("Quantized {} {}: {} -> {}, signal to noise at least {}\n",
                                  quantized.layers.size(), quantized.layers.size() == 1 ? "layer" : "layers",
                                  bytes_text(float_bytes), bytes_text(integer_bytes), layer_text(worst));
   if (verbose) {
-    for (const QuantisedLayer& layer : quantized.layers)
+    for (const QuantizedLayer& layer : quantized.layers)
       text += fmt::format("  {}: {}\n", layer.scheme, layer_text(layer));
   }
   const std::size_t shown = verbose ? quantized.left.size() : std::min<std::size_t>(quantized.left.size(), 3);

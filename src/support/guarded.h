@@ -1,16 +1,16 @@
-// The borders of the library: what is thrown on one side comes out as a Diagnostic on the other.
+// The borders of the library: an exception on one side becomes a Diagnostic on the other.
 //
-// guarded() is the border to our callers. Every public entry point is one call of it:
+// guarded() is the border to callers. Every public entry point is one call of it:
 //
 //   Result<Plan> make_plan(const Program& program) {
 //     return guarded([&]() -> Result<Plan> { ... });
 //   }
 //
-// memory_code: there was not enough of it, or something asked for more than there can be. Code "internal":
-// a bug of ours.
+// Its codes: "memory" (memory_code) if an allocation failed or was larger than possible, "internal" for a bug of
+// Depute.
 //
-// call_foreign() is the border to code of others, of a backend or of a caller, which may throw whatever it
-// likes. Every call of it is one of these:
+// call_foreign() is the border to foreign code, of a backend or a caller, which may throw anything. Every call of
+// foreign code goes through it:
 //
 //   TRY_STATUS(call_foreign("callback", "observe()", [&] { options.observe(step, program); }));
 #pragma once
@@ -49,13 +49,13 @@ struct AsResult<Result<T>> {
   using Type = Result<T>;
 };
 
-// `place` with the words of the exception that is being handled.
+// Returns `place` with the message of the exception that is being handled.
 Failure failure_of_foreign(Failure place);
 
 }  // namespace internal
 
-// What the function gives, as a Result if it is none. What it throws is an error with the code, place and
-// hint of the Failure that `place()` gives.
+// Returns the function's answer as a Result. An exception becomes a failure with the code, place and hint that
+// `place()` returns.
 template <typename Place, typename Function>
   requires std::is_invocable_r_v<Failure, Place>
 auto call_foreign(Place&& place, Function&& function)

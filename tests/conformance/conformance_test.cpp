@@ -54,7 +54,7 @@ class Conformance : public ::testing::TestWithParam<std::string> {
 
   // Normalized for this backend; nothing where that is refused.
   static std::optional<Program> normalized(const Program& program, const Partitioner& partitioner) {
-    NormaliseOptions options;
+    NormalizeOptions options;
     options.ops_to_not_decompose.push_back(partitioner.ops_to_not_decompose(program));
     auto result = normalize(clone(program), options);
     if (!result) return std::nullopt;

@@ -73,7 +73,7 @@ Check check_meaning(const NodeQuery& node) {
   return {};
 }
 
-Check check_weight_users(const NodeQuery& node, const QuantisedWeight& weight) {
+Check check_weight_users(const NodeQuery& node, const QuantizedWeight& weight) {
   if (has_only_products(node.context(), weight)) return {};
   return refuse_quantization(
       weight.group == 0 ? "not read by products alone" : fmt::format("blocks of {}", weight.group),
@@ -90,7 +90,7 @@ Check check_dequantize(const NodeQuery& node) {
 
 // --- weights
 
-void weight(Emitter& emit, const QuantisedWeight& found) {
+void weight(Emitter& emit, const QuantizedWeight& found) {
   const Constant integers = *emit.constant_of(emit.input(*found.integers));
   const Constant scales = found.scales == nullptr ? filled(ScalarType::F32, {1}, found.scale)
                                                   : to_f32(*emit.constant_of(emit.input(*found.scales)));

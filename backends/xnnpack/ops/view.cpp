@@ -1,4 +1,4 @@
-// The same elements with another shape, which the result's type gives. At most one size may be dynamic.
+// Reshapes: the result's type gives the new sizes. At most one size may be dynamic.
 #include "emitter.h"
 #include "node_query.h"
 

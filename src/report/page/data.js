@@ -64,7 +64,7 @@ function bytesMoved(node) {
 }
 
 // How a value is quantized: by the node that makes it, or else by one that reads it.
-function quantisationOf([node], users) {
+function quantizationOf([node], users) {
   for (const each of [node, ...users]) if (each >= 0 && nodes.quantization[each]) return nodes.quantization[each];
   return "";
 }
@@ -110,7 +110,7 @@ function borderOf(delegate) {
     const [type, bytes] = typeOf(value, graph);
     const [shape, layout] = layoutOf(type);
     return { name: valueName(value, graph), value, type: shape, layout, bytes, others,
-      quantization: quantisationOf(value, value[0] >= 0 ? usersOf[value[0]] : others) };
+      quantization: quantizationOf(value, value[0] >= 0 ? usersOf[value[0]] : others) };
   };
   return { into: [...into.values()].map(describe), out: [...out.values()].map(describe) };
 }

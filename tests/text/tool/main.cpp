@@ -141,7 +141,7 @@ const Pass* find_pass(std::string_view name) {
 // Runs the passes that --passes names, or all, and checks the program after each. --keep names ops to leave
 // whole.
 Outcome run_normalize(const Program& program, const Options& options) {
-  NormaliseOptions normalize_options{.verify = true};
+  NormalizeOptions normalize_options{.verify = true};
   OpsToNotDecompose kept;
   if (options.has("keep")) {
     for (const std::string& op : split(options.named.at("keep"))) kept.ops.emplace_back(op);

@@ -171,14 +171,14 @@ Status preprocessed(const Faults& faults) {
   });
 }
 
-Status normalized(const NormaliseOptions& options) {
+Status normalized(const NormalizeOptions& options) {
   DEPUTE_TRY(Program done, normalize(program(), options));
   return {};
 }
 
 Status calibrated(const Throw& fault) {
   LowerOptions options{.progress = [&](auto...) { run(fault); }};
-  DEPUTE_TRY(QuantiseRule rule, parse_quantize_rule("static"));
+  DEPUTE_TRY(QuantizeRule rule, parse_quantize_rule("static"));
   options.quantize.push_back(std::move(rule));
   options.calibrations.push_back(
       {.arrays = {{"x", make_data<float>(ScalarType::F32, {1, 2}, {1.0F, 2.0F})}}});

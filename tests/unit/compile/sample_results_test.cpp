@@ -109,7 +109,7 @@ TEST_P(SampleResults, OfTheProgramAsItWasRead) {
 // A program that writes to its buffers is not interpreted as it was read.
 class CompiledSamples : public SampleResults {};
 
-TEST_P(CompiledSamples, OfTheNormalisedProgram) {
+TEST_P(CompiledSamples, OfTheNormalizedProgram) {
   auto program = read_program(path());
   ASSERT_TRUE(program) << program.error().str();
   auto normalized =

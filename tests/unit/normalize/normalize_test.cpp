@@ -80,7 +80,7 @@ method forward(%x: f32[2], %y: f32[3]) {
 )";
 
 TEST(Normalize, KeepsNodesThatAFilterPasses) {
-  NormaliseOptions options;
+  NormalizeOptions options;
   options.ops_to_not_decompose.push_back(
       {.ops = {Name("aten.hardswish.default")},
        .filter = [](const Node& node) { return node.operand(0)->tensor().sizes[0] == 2; }});
@@ -91,7 +91,7 @@ TEST(Normalize, KeepsNodesThatAFilterPasses) {
 }
 
 TEST(Normalize, DecomposesWhatABackendLeft) {
-  NormaliseOptions options;
+  NormalizeOptions options;
   options.ops_to_not_decompose.push_back({.ops = {Name("aten.hardswish.default")}, .filter = {}});
   auto kept = normalize(parse(activations), options);
   ASSERT_TRUE(kept.has_value());
@@ -104,7 +104,7 @@ TEST(Normalize, DecomposesWhatABackendLeft) {
 
 TEST(Normalize, ShowsEveryPass) {
   std::vector<std::string> seen;
-  NormaliseOptions options;
+  NormalizeOptions options;
   options.observe = [&](std::string_view pass, const Program&) { seen.emplace_back(pass); };
   ASSERT_TRUE(normalize(parse(activations), options).has_value());
   std::vector<std::string> passes;

@@ -24,7 +24,7 @@ method forward(%w: f32[2, 3] = param "w", %b: f32[2] = param "b", %x: f32[s0, 5,
 }
 )";
 
-std::string normalized(const NormaliseOptions& options) {
+std::string normalized(const NormalizeOptions& options) {
   auto program = parse_program(two_layers);
   EXPECT_TRUE(program) << program.error().str();
   auto result = normalize(std::move(*program), options);

@@ -73,7 +73,7 @@ TEST(RandomControlFlow, PlansComputeWhatTheGraphsDo) {
   EXPECT_GE(seen["delegate"], 100);
 }
 
-TEST(RandomControlFlow, NormalisedProgramsToo) {
+TEST(RandomControlFlow, NormalizedProgramsToo) {
   std::map<std::string, int> seen;
   for (unsigned seed = 0; seed < 150; ++seed) {
     RandomControlFlow random(seed);
