@@ -1,6 +1,6 @@
 // The notation of the families' tables: a schema line and the rules of one op.
 //
-//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_variant)},
+//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", InPlaceVariant)},
 //
 // The functions unary, binary, ... return the rules of whole classes, so most lines need nothing else. Names
 // of out variants without a namespace belong to aten.

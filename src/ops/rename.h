@@ -1,6 +1,7 @@
 // Defines an op as another name of an op with the same arguments in the same order, and the same results.
 //
-//   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor", renamed<"aten.mul.Tensor">(inplace_variant)},
+//   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor",
+//    renamed<"aten.mul.Tensor">(InPlaceVariant)},
 #pragma once
 
 #include <algorithm>

@@ -24,7 +24,7 @@ GIVEN = {
     "function_backend.h": "BackendEntry& entry",
     "graph.h": "Graph& graph, Value* x, const Type& type, Value* old, Node* dead",
     "inspect.h": "const Program& program",
-    "interpret.h": "const Program& program, const Method& method, std::vector<Content> inputs, const Program& lowered",
+    "interpret.h": "const Program& program, const Method& method, std::vector<RuntimeValue> inputs, const Program& lowered",
     "kernels.h": "const Node& relu_node",
     "named_data_store.h": "std::shared_ptr<const Storage> storage, PreprocessResult& result",
     "owned.h": "const Type& type",

@@ -223,7 +223,7 @@ def test_damaged_reports_are_refused_with_their_place(tmp_path):
     report = json.loads(depute("explain", CONV, "--backend", "xnnpack", "--json").stdout)
     bad = tmp_path / "bad.json"
     for text, cause in [
-        (damaged(report, version=2), "version (byte"),
+        (damaged(report, version=3), "version (byte"),
         (damaged(report, nodes=[{"method": 1}]), "nodes[0].method"),
         (damaged(report, nodes={}), "nodes"),
         (damaged(report, delegates=[report["delegates"][0] | {"nodes": -1}]), "delegates[0].nodes"),

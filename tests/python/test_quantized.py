@@ -463,4 +463,4 @@ def test_dynamic_convolution(layer, shape, tmp_path):
     lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
     assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 3, x + 2]), tolerance=1e-2)
     shown = depute("show", tmp_path / "m.pte").stdout
-    assert shown.count("choose_qparams") == (layer.groups == 4) and "convolution" not in shown
+    assert shown.count("::quantize_per_tensor.Tensor_out") == (layer.groups == 4) and "convolution" not in shown

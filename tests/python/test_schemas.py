@@ -83,7 +83,7 @@ def test_sizes(name, tmp_path):
     "spoil",
     [
         lambda report: report.pop("totals"),
-        lambda report: report.update(version=2),
+        lambda report: report.update(version=3),
         lambda report: report.update(more=1),
         lambda report: report["nodes"][0].update(owner=None),
         lambda report: report["nodes"][0].pop("reasons"),

@@ -3,8 +3,7 @@
 // or a bmm it would be flattened by views, which XNNPACK cannot express where two sizes are known only at run
 // time.
 //
-//   matmul(f32[1, 12, s, 64], f32[1, 12, 64, s])  ->  BatchMatrixMultiply, without a view to [12, s, s] and
-//   back
+//   matmul(f32[1, 12, s, 64], f32[1, 12, 64, s])  ->  BatchMatrixMultiply, without views to [12, s, s]
 //   matmul(f32[b, s, 64], constant f32[64, 8])    ->  FullyConnected
 #include "emitter.h"
 #include "node_query.h"
