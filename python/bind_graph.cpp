@@ -5,7 +5,7 @@
 //                                                           a, b   call_function getitem
 //                                                           output
 //
-// As in FX, a call of a delegate or a body has a get_attr node for the callee. Values, targets and source
+// Like in FX, a call of a delegate or a body has a get_attr node for the callee. Values, targets and source
 // locations are objects of depute/graph.py and depute/values.py, without pointers into the program.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>

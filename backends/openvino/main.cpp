@@ -1,6 +1,6 @@
 // The OpenVINO worker, which `depute --backend openvino` finds on PATH. With arguments, it is Depute's
 // command line with OpenVINO in process: `depute-backend-openvino show model.pte` shows the target of a blob.
-// It is a separate program, so that the compiler does not need OpenVINO's libraries.
+// The backend is a separate program, so that the compiler does not need OpenVINO's libraries.
 #include "depute/command_line.h"
 #include "depute/serve_backend.h"
 #include "openvino_backend.h"

@@ -4,7 +4,7 @@
 //   graph->add_input(Name("x"), type);  // through a Graph&
 //   std::as_const(graph)->inputs();       // through a const Graph&
 //
-// It has the interface of unique_ptr and is constructed from one.
+// Owned has the interface of unique_ptr and is constructed from one.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 //   #include "depute/serve_backend.h"
 //   int main(int argc, char** argv) { return depute::serve_backend<MyPartitioner, MyBackend>(argc, argv); }
 //
-// The same classes also work in process, in a Compiler's registry. A partitioner class has `static
+// A worker's classes also work in process, in a Compiler's registry. A partitioner class has `static
 // Result<std::unique_ptr<Partitioner>> make(const BackendOptions&)`, or a default constructor if it has no
 // options. Further static functions describe the backend; all are optional:
 //

@@ -21,7 +21,7 @@ namespace depute {
 
 std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range);
 
-// As above, for several owners: each even label belongs to one of them.
+// Settles regions of several owners: each even label belongs to one of them.
 std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range,
                                          const OwnerLabels& labels);
 

@@ -99,7 +99,7 @@ def test_samples_keep_to_the_limit(folder):
     assert lines == []
 
 
-# As a formatter left them.
+# Samples in the broken forms that a formatter left.
 WRAPPED = {
     "a grammar": """
 //   bytes    = string | "hex" "(" string ")" | "elided" "(" size "," string ")" | "file" "(" string [","

@@ -33,7 +33,7 @@ class Arithmetic(torch.nn.Module):
         return x + y, x - y, x * y, x / y, x // y, x <= y, torch.add(x, y, alpha=2), torch.sub(y, x, alpha=3)
 
 
-# What the runtime's optimized kernels get wrong: a larger operand of fewer dimensions, and a first one of one element.
+# Operands that the runtime's optimized kernels get wrong: a larger operand of fewer dimensions, and a first one of one element.
 SHAPES = [
     ((1, 3, 1), (3, 4)), ((3, 4), (1, 1, 1, 4)), ((1, 1, 3, 1, 5), (3, 4, 5)), ((1, 2, 2), (1, 1, 2, 1)), ((1,), (4,)), ((), (2, 3)),
 ]  # fmt: skip

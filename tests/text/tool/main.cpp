@@ -129,7 +129,7 @@ std::vector<std::string> split(std::string_view list) {
   return words;
 }
 
-// Of normalization, or of what comes after backends.
+// Finds a pass by name, of normalization or of the undelegated nodes. Returns null for an unknown name.
 const Pass* find_pass(std::string_view name) {
   for (std::span<const Pass> known : {all_passes(), undelegated_passes()}) {
     auto pass = std::ranges::find(known, name, &Pass::name);
