@@ -158,7 +158,7 @@ tidy:  ## clang-tidy over all C++ files
 	@scripts/install_system.sh test
 	@scripts/install_system.sh format
 	@scripts/build.sh dev depute
-	run-clang-tidy-19 -quiet -extra-arg=-Wno-unknown-warning-option -p build/dev '$(CURDIR)/(src|backends|cli)/'
+	run-clang-tidy-19 -quiet -extra-arg=-Wno-unknown-warning-option -p build/dev '$(CURDIR)/(src|tools|driver|backends|cli)/'
 
 clean:  ## remove build/ (.venv stays)
 	rm -rf build

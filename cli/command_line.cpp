@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,13 +15,10 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "support/clean_up.h"
 #include "support/guarded.h"
-#include "support/other_threads.h"
 #include "support/printable.h"
 #include "support/process_memory.h"
-#include "support/temporary_file.h"
-#include "support/temporary_folder.h"
-#include "worker/worker_process.h"
 
 namespace depute {
 
@@ -67,6 +63,7 @@ int print_out(const std::string& text) {
 Status write_to(std::FILE* stream, const std::string& text) {
   bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
   if (written) return {};
+  if (errno == EPIPE) end_by_signal(SIGPIPE);  // as other programs do, when `head` has seen enough
   return failure("write", stream == stdout ? "standard output" : "standard error", std::strerror(errno));
 }
 
@@ -87,30 +84,6 @@ void fill_standard_streams() {
   }
 }
 
-extern "C" void clean_up_and_end(int signal) {
-  stop_other_threads();
-  end_worker_processes();
-  remove_temporary_files();
-  remove_temporary_folders();
-  raise(signal);  // has the default effect: the handler was reset
-}
-
-// Removes temporary files when a signal stops the process. Signals that the caller ignores stay ignored.
-void clean_up_on_signals() {
-  let_threads_be_stopped();
-  struct sigaction action{};
-  action.sa_handler = clean_up_and_end;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  constexpr std::array signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-  for (const int signal : signals) sigaddset(&action.sa_mask, signal);
-  for (const int signal : signals) {
-    struct sigaction before{};
-    sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
-  }
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails instead
-}
-
 }  // namespace
 
 int run_command_line(int argc, char** argv, Compiler& compiler) {
@@ -129,9 +102,7 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
     // argv may be empty: a process can be started without a name.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
     const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);
-    // Ends idle workers here, because the compiler object is never destroyed.
-    end_worker_processes();
-    remove_temporary_folders();
+    run_clean_ups();  // ends idle workers here, because the compiler object is never destroyed
     return code;
   } catch (const std::exception& exception) {
     return report_error(diagnostic_of(exception));

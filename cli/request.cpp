@@ -314,7 +314,7 @@ Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions o
     options.lower.progress = [&](std::string_view step, std::size_t done, std::size_t total) {
       progress.part(step, done, total);
     };
-  Result<Compiled> compiled = compiler.compile(options);
+  Result<Compiled> compiled = compile(compiler, options);
   if (compiled && !dumped) return Failure(dumped.error());
   return compiled;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "depute/compiler.h"
+#include "depute/compile.h"
 #include "depute/result.h"
 
 namespace depute {

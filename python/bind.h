@@ -41,6 +41,9 @@ const Method& method_of(const ProgramHandle& handle, const std::string& name);
 inline ProgramHandle hold(Program program) {
   return {std::make_shared<const Program>(std::move(program))};
 }
+inline ProgramHandle hold(const Stage& stage) {
+  return {stage.shared_program()};
+}
 
 // Raises the diagnostic as depute.Error. This and the following functions need the GIL.
 [[noreturn]] void raise(const Diagnostic& diagnostic);

@@ -16,10 +16,14 @@
 
 #include "bind.h"
 #include "depute/command_line.h"
+#include "depute/compile.h"
 #include "depute/normalize.h"
 #include "depute/quantize.h"
+#include "depute/report.h"
 #include "depute/to_backend.h"
 #include "depute/validation.h"
+#include "tools/report/page_facts.h"
+#include "tools/report/report_steps.h"
 
 namespace depute::python {
 namespace {
@@ -174,6 +178,14 @@ class Call {
   std::unique_ptr<Compiler> compiler_;
 };
 
+// What a report says besides what its stage knows.
+struct Notes {
+  std::string input;  // file name of the model; empty: a program in memory
+  std::vector<StepTime> times = {};
+  std::optional<std::vector<Advice>> advice = {};
+  bool is_advice_left_out = false;
+};
+
 struct LowerArguments {
   bool plan_together;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
@@ -184,7 +196,6 @@ struct LowerArguments {
   std::string cache;
   std::optional<std::uint64_t> cache_size;
   bool edge_forms;
-  bool advise;
 };
 
 LowerOptions lower_options(const LowerArguments& arguments) {
@@ -192,10 +203,7 @@ LowerOptions lower_options(const LowerArguments& arguments) {
                        .edge_forms = arguments.edge_forms,
                        .cache = {.folder = arguments.cache},
                        .jobs = arguments.jobs,
-                       .verify_each_pass = arguments.check,
-                       .tell_why_apart = true,
-                       .tell_page_facts = true,
-                       .tell_advice = arguments.advise};
+                       .verify_each_pass = arguments.check};
   if (arguments.cache_size) options.cache.max_bytes = *arguments.cache_size;
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
   for (const std::string& rule : arguments.quantize)
@@ -216,93 +224,143 @@ Transform python_transform(nb::object function, const std::shared_ptr<Raised>& r
   };
 }
 
-std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::vector<Request>& requests,
-                                       const Backends& backends, const std::vector<nb::object>& transforms,
-                                       bool plan_together,
-                                       std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
-                                       std::vector<std::string> quantize,
-                                       std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
-                                       bool check, std::string cache, std::optional<std::uint64_t> cache_size,
-                                       bool edge_forms, bool advise, const nb::object& executor,
-                                       const nb::object& watch) {
+// Reports the compiler's steps to Python's progress bar.
+void watch_steps(LowerOptions& options, const nb::object& watch, const std::shared_ptr<Raised>& raised) {
+  if (watch.is_none()) return;
+  options.observe = [watch = share(watch), raised](std::string_view step, const Program&) {
+    auto asked = ask_python(*raised, [&] { return watch->attr("step")(std::string(step)).is_none(); });
+    std::ignore = asked.value();  // throws the Python exception; the compiler's caller reports it
+  };
+  options.progress = [watch = share(watch), raised](std::string_view step, std::size_t done,
+                                                    std::size_t total) {
+    auto asked =
+        ask_python(*raised, [&] { return watch->attr("part")(std::string(step), done, total).is_none(); });
+    std::ignore = asked.value();
+  };
+}
+
+std::pair<Delegated, Notes> lower(const ProgramHandle& handle, const std::vector<Request>& requests,
+                                  const Backends& backends, const std::vector<nb::object>& transforms,
+                                  bool plan_together,
+                                  std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
+                                  std::vector<std::string> quantize,
+                                  std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
+                                  bool check, std::string cache, std::optional<std::uint64_t> cache_size,
+                                  bool edge_forms, bool advise, const nb::object& executor,
+                                  const nb::object& watch) {
   Call call(backends, executor, watch);
   LowerOptions options =
       lower_options({plan_together, std::move(bounds), std::move(quantize), std::move(calibrate), jobs, check,
-                     std::move(cache), cache_size, edge_forms, advise});
+                     std::move(cache), cache_size, edge_forms});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));
   }
-  if (!watch.is_none()) {
-    options.observe = [watch = share(watch), raised = call.raised()](std::string_view step, const Program&) {
-      auto told = ask_python(*raised, [&] { return watch->attr("step")(std::string(step)).is_none(); });
-      std::ignore = told.value();  // throws the Python exception; the compiler's caller reports it
-    };
-    options.progress = [watch = share(watch), raised = call.raised()](std::string_view step, std::size_t done,
-                                                                      std::size_t total) {
-      auto told =
-          ask_python(*raised, [&] { return watch->attr("part")(std::string(step), done, total).is_none(); });
-      std::ignore = told.value();
-    };
+  watch_steps(options, watch, call.raised());
+  Compiled compiled = call.run([&]() -> Result<Compiled> {
+    DEPUTE_TRY(Exported exported, call.compiler().load(clone(*handle.program)));
+    return lower_and_report(call.compiler(), std::move(exported), options,
+                            {.page = advise, .advice = advise});
+  });
+  Notes notes{.input = {}, .times = std::move(compiled.report.times)};
+  if (advise) {
+    notes.advice = std::move(compiled.report.page->advice);
+    notes.is_advice_left_out = compiled.report.page->is_advice_left_out;
   }
-  Compiled compiled = call.run([&] { return call.compiler().lower(clone(*handle.program), options); });
-  return {hold(std::move(compiled.program)), std::move(compiled.report)};
+  return {std::move(compiled.delegated), std::move(notes)};
 }
 
-std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std::vector<std::string>& keep,
-                                         bool edge_forms) {
-  Call call({});
-  NormalizeOptions options{.edge_forms = edge_forms};
-  OpsToNotDecompose& kept = options.ops_to_not_decompose.emplace_back();
-  for (const std::string& op : keep) kept.ops.emplace_back(op);
-  Program program = call.run([&] { return normalize(clone(*handle.program), options); });
-  Report report = make_report(program);
-  add_page_facts(report, program);
-  return {hold(std::move(program)), std::move(report)};
-}
-
-std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
-                                             const std::vector<Request>& requests, const Backends& backends,
-                                             int jobs, Report report, const nb::object& executor,
-                                             const nb::object& watch) {
-  Call call(backends, executor, watch);
-  const LowerOptions options{.backends = call.requests(requests), .jobs = jobs, .tell_why_apart = true};
-  Compiled compiled = call.run(
-      [&] { return call.compiler().hand_over({clone(*handle.program), std::move(report)}, options); });
-  return {hold(std::move(compiled.program)), std::move(compiled.report)};
-}
-
-std::pair<ProgramHandle, Report> leftovers(const ProgramHandle& handle, Report report) {
-  Call call({});
-  Program program = call.run([&] { return lower_undelegated(clone(*handle.program)); });
-  report.delegates.clear();
-  add_delegates(report, program);
-  return {hold(std::move(program)), std::move(report)};
-}
-
-// Completes the report with everything that would be rejected if the program was written now.
-Report explained(const ProgramHandle& handle, Report report) {
-  Call call({});
-  return call.run([&]() -> Result<Report> {
-    report.delegates.clear();
-    Result<Program> program = lower_undelegated(clone(*handle.program));
-    if (program) {
-      add_delegates(report, *program);
-      return call.compiler().explain(std::move(report), *program);
-    }
-    add_delegates(report, *handle.program);
-    report.refusals.push_back({.method = {}, .graph = {}, .node = {}, .cause = program.error()});
-    return report;
+// Normalizes a program for these requests. `preserved`: ops that are not decomposed, besides the requests' own.
+Edge to_edge(const ProgramHandle& handle, const std::vector<std::string>& preserved,
+             const std::vector<Request>& requests, const Backends& backends, bool edge_forms) {
+  Call call(backends);
+  const LowerOptions options{
+      .backends = call.requests(requests), .edge_forms = edge_forms, .preserve_ops = preserved};
+  return call.run([&]() -> Result<Edge> {
+    DEPUTE_TRY(Exported exported, call.compiler().load(clone(*handle.program)));
+    return call.compiler().to_edge(std::move(exported), options);
   });
 }
 
-// Completes the report with the data of the program that emit() wrote.
-Report written(const ProgramHandle& handle, Report report, const WriteOptions& options, nb::bytes pte,
-               const WriteSummary& summary, const std::string& name) {
+// Accepts a program that is in the Edge dialect already.
+Edge edge_of(const ProgramHandle& handle) {
+  Call call({});
+  return call.run([&] { return call.compiler().edge(clone(*handle.program)); });
+}
+
+template <typename From>
+Delegated to_backend(const From& stage, const std::vector<Request>& requests, const Backends& backends,
+                     int jobs, const nb::object& executor, const nb::object& watch) {
+  Call call(backends, executor, watch);
+  const LowerOptions options{.backends = call.requests(requests), .jobs = jobs};
+  return call.run([&] { return call.compiler().to_backend(stage, options); });
+}
+
+// Adds constants as methods and decomposes the undelegated nodes.
+Delegated finish(const Delegated& delegated, const std::vector<ConstantMethod>& constants) {
+  Call call({});
+  return call.run([&]() -> Result<Delegated> {
+    DEPUTE_TRY(Delegated lowered, lower_undelegated(delegated));
+    return add_constants(std::move(lowered), constants);
+  });
+}
+
+Executable to_executorch(const Delegated& delegated, const WriteOptions& options) {
+  Call call({});
+  return call.run([&] { return depute::to_executorch(delegated, options); });
+}
+
+nb::tuple file_rows(const PteFile& file) {
+  nb::dict external;
+  for (const auto& [path, content] : file.external) external[path.c_str()] = bytes_of(content);
+  return nb::make_tuple(bytes_of(file.pte), external, file.summary);
+}
+
+nb::tuple write(const Executable& executable, const std::string& name) {
+  Call call({});
+  return file_rows(call.run([&] { return depute::write(executable, name); }));
+}
+
+// Writes a program that is lowered already.
+nb::tuple emit(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
+  Call call({});
+  return file_rows(call.run([&]() -> Result<PteFile> {
+    DEPUTE_TRY(Edge edge, call.compiler().edge(clone(*handle.program)));
+    DEPUTE_TRY(Delegated delegated, call.compiler().to_backend(std::move(edge), {}));
+    DEPUTE_TRY(const Executable executable, depute::to_executorch(std::move(delegated), options));
+    return depute::write(executable, name);
+  }));
+}
+
+Report noted(Report report, const Notes& notes) {
+  report.input = notes.input;
+  report.times = notes.times;
+  if (notes.advice) {
+    report.page->advice = notes.advice;
+    report.page->is_advice_left_out = notes.is_advice_left_out;
+  }
+  return report;
+}
+
+// Reports everything that would be rejected if the program was written now.
+template <typename From>
+Report explained(const From& stage, const Notes& notes) {
+  Call call({});
+  return call.run([&]() -> Result<Report> {
+    DEPUTE_TRY(Delegated delegated, call.compiler().to_backend(stage, {}));
+    return noted(explain(std::move(delegated), {}, {.splits = true, .page = true}), notes);
+  });
+}
+
+// Reports the program with the file that write() gave.
+Report written(const Executable& executable, const Notes& notes, const std::string& name, nb::bytes pte,
+               const WriteSummary& summary) {
   Call call({});
   const std::span bytes(static_cast<const std::byte*>(pte.data()), pte.size());
-  return call.run([&] {
-    return call.compiler().explain(std::move(report), *handle.program, options, {name, bytes, summary});
+  return call.run([&]() -> Result<Report> {
+    Report report = make_report(executable, {.splits = true, .page = true});
+    add_output(report, executable, {.name = name, .summary = summary}, bytes, call.compiler().registry());
+    return noted(std::move(report), notes);
   });
 }
 
@@ -331,19 +389,6 @@ nb::tuple preprocess(const std::string& backend_id, const ProgramHandle& handle,
   if (backend == nullptr) throw nb::key_error(("there is no backend '" + backend_id + "'").c_str());
   const std::vector<CompileSpec> compile_specs = compile_specs_of(specs);
   return rows_of(call.run([&] { return backend->preprocess(*handle.program, compile_specs); }));
-}
-
-nb::tuple emit(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
-  Call call({});
-  PteBytes bytes = call.run([&] { return call.compiler().emit(*handle.program, options, name); });
-  nb::dict external;
-  for (const auto& [path, content] : bytes.external) external[path.c_str()] = bytes_of(content);
-  return nb::make_tuple(bytes_of(bytes.pte), external, std::move(bytes.summary));
-}
-
-std::string debug_map(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
-  Call call({});
-  return call.run([&] { return call.compiler().debug_map(*handle.program, options, name); });
 }
 
 int command_line(const std::vector<std::string>& words) {
@@ -407,16 +452,36 @@ void bind_compiler(nb::module_& module) {
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());
-  module.def("to_edge", &to_edge, nb::arg(), nb::arg(), nb::arg("edge_forms") = false);
-  module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg("executor").none(), nb::arg("watch").none());
-  module.def("to_backend_whole", &whole);
-  module.def("lower_undelegated", &leftovers);
+  nb::class_<Notes>(module, "Notes")
+      .def(nb::init<>())
+      .def("__init__", [](Notes* self, const std::string& input) { new (self) Notes{.input = input}; })
+      .def("named", [](Notes self, const std::string& input) {
+        self.input = input;
+        return self;
+      });
+  nb::class_<Edge>(module, "Edge").def_prop_ro("program", [](const Edge& self) { return hold(self); });
+  nb::class_<Delegated>(module, "Delegated").def_prop_ro("program", [](const Delegated& self) {
+    return hold(self);
+  });
+  nb::class_<Executable>(module, "Executable").def_prop_ro("program", [](const Executable& self) {
+    return hold(self);
+  });
   nb::class_<WriteSummary>(module, "WriteSummary").def_ro("warnings", &WriteSummary::warnings);
+  module.def("to_edge", &to_edge);
+  module.def("edge", &edge_of);
+  module.def("to_backend", &to_backend<Edge>, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg("executor").none(), nb::arg("watch").none());
+  module.def("to_backend", &to_backend<Delegated>, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg("executor").none(), nb::arg("watch").none());
+  module.def("explained", &explained<Edge>);
+  module.def("explained", &explained<Delegated>);
+  module.def("to_backend_whole", &whole);
+  module.def("finish", &finish);
+  module.def("to_executorch", &to_executorch);
+  module.def("write", &write);
   module.def("emit", &emit);
-  module.def("explained", &explained);
   module.def("written", &written);
-  module.def("debug_map", &debug_map);
+  module.def("debug_map", [](const Executable& executable) { return debug_map(executable); });
   module.def("command_line", &command_line);
   module.def("backend_argument", &backend_argument);
   module.def("backends", &backend_rows);

@@ -80,7 +80,7 @@ ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::
     model.storages[key] = borrowed_storage(bytes, share(owner));
   }
   for (const auto& [key, handle] : delegates) model.delegates[key] = handle.delegate;
-  Result<Program> read = [&] {
+  Result<Exported> read = [&] {
     nb::gil_scoped_release release;
     return Compiler().load(model, name);
   }();

@@ -35,32 +35,36 @@ const Method& method_of(const ProgramHandle& handle, const std::string& name) {
 namespace {
 
 ProgramHandle load_file(const std::string& path) {
-  Result<Program> program = [&] {
+  Result<Exported> exported = [&] {
     nb::gil_scoped_release release;
     return Compiler().load(path);
   }();
-  return hold(take(std::move(program)));
+  return hold(take(std::move(exported)));
 }
 
 // The program's constants point into the bytes, so it keeps them alive.
 ProgramHandle load_bytes(nb::bytes bytes, const std::string& name) {
   std::span<const std::byte> view(static_cast<const std::byte*>(bytes.data()), bytes.size());
   SharedObject owner = share(bytes);
-  Result<Program> program = [&] {
+  Result<Exported> exported = [&] {
     nb::gil_scoped_release release;
     return Compiler().load(view, std::move(owner), name);
   }();
-  return hold(take(std::move(program)));
+  return hold(take(std::move(exported)));
 }
 
 ProgramHandle join(const std::vector<std::pair<std::string, ProgramHandle>>& methods) {
-  Result<Program> program = [&] {
+  Result<Exported> joined = [&]() -> Result<Exported> {
     nb::gil_scoped_release release;
-    std::vector<std::pair<std::string, Program>> copies;
-    for (const auto& [name, handle] : methods) copies.emplace_back(name, clone(*handle.program));
-    return Compiler().join(std::move(copies));
+    const Compiler compiler;
+    std::vector<std::pair<std::string, Exported>> parts;
+    for (const auto& [name, handle] : methods) {
+      DEPUTE_TRY(Exported part, compiler.load(clone(*handle.program)));
+      parts.emplace_back(name, std::move(part));
+    }
+    return compiler.join(std::move(parts));
   }();
-  return hold(take(std::move(program)));
+  return hold(take(std::move(joined)));
 }
 
 // Describes a constant by its key: element type, shape, strides, offset in elements, and its bytes: memory,

@@ -14,7 +14,6 @@ namespace depute::python {
 void bind_report(nb::module_& module) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Report>(module, "Report", "What happened to a program.")
-      .def_rw("input", &Report::input)
       .def(
           "summary", [](const Report& self, bool verbose) { return summary_text(self, verbose); },
           nb::arg("verbose"), WithoutGil())
@@ -27,14 +26,6 @@ void bind_report(nb::module_& module) {
       .def("delegated_nodes", &Report::delegated_nodes)
       .def("non_delegated_nodes", &Report::non_delegated_nodes)
       .def("coverage", &Report::coverage);
-  module.def(
-      "make_report",
-      [](const ProgramHandle& handle) {
-        Report report = make_report(*handle.program);
-        add_page_facts(report, *handle.program);
-        return report;
-      },
-      WithoutGil());
   module.def(
       "delegation_info",
       [](const ProgramHandle& handle) {

@@ -126,8 +126,10 @@ def changes_of(path):
 
 
 def object_of(path):
-    folder = path.parts[1] if path.parts[0] == "src" else "_".join(path.parts[:2])
-    return next(BUILD.glob(f"{path.parent}/CMakeFiles/*.dir/{path.name}.o")), folder
+    top, *_ = path.parts
+    folder = path.parts[1] if top == "src" else "report" if top == "tools" else "_".join(path.parts[:2])
+    places = (f"{path.parent}/CMakeFiles/*.dir/{path.name}.o", f"{top}/CMakeFiles/*.dir/{path.relative_to(top)}.o")
+    return next(found for place in (*places, f"cli/CMakeFiles/*.dir/__/{path}.o") for found in BUILD.glob(place)), folder
 
 
 def code_hash(path):

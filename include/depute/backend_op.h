@@ -30,8 +30,8 @@
 // argument in place. Such an op may have no results.
 //
 // Unlike a delegate, a backend op stays an op of the program: any backend may take it. Undelegated, it runs
-// on its kernel, which gets all arguments in schema order. An undelegated op without a kernel cannot be
-// emitted; expand_backend_ops() replaces it by its pattern.
+// on its kernel, which gets all arguments in schema order. An undelegated op without a kernel cannot
+// run; lower_undelegated() replaces it by its pattern with expand_backend_ops().
 #pragma once
 
 #include <cstddef>

@@ -28,9 +28,8 @@ struct NormalizeOptions {
   // Write core ops as in ExecuTorch's Edge dialect, for partitioners that match its forms: a linear layer
   // becomes a permute and an addmm. Ops in ops_to_not_decompose stay whole.
   bool edge_forms = false;
-  bool verify = false;    // check all invariants after each pass
-  bool verified = false;  // verify_input() has passed the program
-  ObserveStep observe;    // of each pass
+  bool verify = false;  // check all invariants after each pass
+  ObserveStep observe;  // of each pass
 };
 
 // Normalizes any program. Fails if verify_input() rejects it.

@@ -34,7 +34,8 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-// The options that plan_together() drew a partition by. why_apart() names the one that keeps two apart.
+// The options that plan_together() drew a partition by. find_splits() names the option that separates two
+// partitions.
 struct PartitionPlan {
   RegionMode mode = RegionMode::Settled;
   Horizontal horizontal = Horizontal::All;

@@ -14,6 +14,7 @@
 #include "depute/lock.h"
 #include "depute/program.h"
 #include "depute/quantize.h"
+#include "depute/stages.h"
 #include "depute/to_backend.h"
 
 #pragma GCC visibility push(default)
@@ -30,7 +31,7 @@ struct NodeReport {
   std::uint32_t debug_handle = 0;
   // Multiply-accumulates at the maximum sizes; nullopt if a size is unbounded.
   std::optional<std::uint64_t> macs = 0;
-  std::string owner;  // backend name, "portable", "no-kernel" or "refused" (see add_refusals)
+  std::string owner;  // backend name, "portable", "no-kernel" or "refused" (Report::refusals)
   Name delegate;      // set if delegated
   // Backend name and its verdict, in the order in which the backends rejected the node.
   std::vector<std::pair<std::string, Verdict>> reasons;
@@ -101,7 +102,7 @@ struct Report {
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
   std::vector<BoundaryReport> boundaries;  // data passed to and from delegates, in the order of their calls
-  AllApart apart;                          // reasons why a backend has several delegates
+  Splits splits;                           // reasons why a backend has several delegates: ReportParts::splits
   std::vector<RefusalReport> refusals;
   std::optional<PlannedFacts> planned;  // nullopt if planning failed
   QuantizeResult quantized;             // quantized layers
@@ -112,7 +113,7 @@ struct Report {
   std::vector<std::string> unmet;
   // From compile(): differences from the lock file; if there are any, no program is written.
   std::vector<LockChange> lock_changes;
-  // Further data for the HTML page: LowerOptions::tell_page_facts, add_page_facts().
+  // Further data for the HTML page: ReportParts::page.
   std::shared_ptr<PageFacts> page = nullptr;
 
   std::uint64_t delegated_nodes() const;
@@ -124,16 +125,28 @@ struct Report {
   std::optional<std::uint64_t> boundary_bytes() const;  // sum over all delegates
 };
 
-// Starts a report in which the portable runtime owns all nodes.
-Report make_report(const Program& normalized);
-// Adds the graph and its costs for the HTML page. `normalized` must be the program passed to make_report().
-void add_page_facts(Report& report, const Program& normalized);
-// Adds what one backend's lowering decided.
-void add_verdicts(Report& report, std::string_view backend_name, std::span<const NodeVerdict> verdicts);
-void add_apart(Report& report, AllApart apart);
-void add_cache_use(Report& report, CacheUse use);
-// Adds the delegates of the lowered program.
-void add_delegates(Report& report, const Program& lowered);
+// Parts of a report that take time, and are made only if somebody reads them.
+struct ReportParts {
+  bool splits = false;  // Report::splits
+  bool page = false;    // Report::page
+  bool advice =
+      false;  // PageFacts::advice, by compile(): the program is partitioned again under other options
+};
+
+// Reports about a stage. Nodes are those of the normalized program, before partitioning.
+Report make_report(const Edge& edge, ReportParts parts = {});
+Report make_report(const Delegated& delegated, ReportParts parts = {});
+Report make_report(const Executable& executable, ReportParts parts = {});
+// With the written file. `registry` describes the payloads of delegates on the page.
+Report make_report(const Executable& executable, const PteFile& file, const Registry& registry,
+                   ReportParts parts = {});
+// Calls to_executorch() and reports the result, or everything that it rejects.
+Report explain(Delegated delegated, const WriteOptions& options = {}, ReportParts parts = {});
+
+// Returns the debug map (JSON): for each instruction of the program, the source lines of the model. `name` is the
+// name of the .pte.
+std::string debug_map(const Executable& executable, const std::string& name = "program.pte");
+
 std::size_t blob_bytes(const Delegate& delegate);  // 0 for a delegate without bytes
 
 struct ExplainOptions {
@@ -149,10 +162,10 @@ struct DoctorOptions {
 // Summary that `lower` prints at the end.
 std::string summary_text(const Report& report, bool verbose, bool color = false);
 // One line per node, then the undelegated nodes by rejecting rule, most expensive first. Byte counts require
-// LowerOptions::tell_page_facts.
+// ReportParts::page.
 std::string explain_text(const Report& report, const ExplainOptions& options);
 // Refusals, reasons and advice, each with the source lines of the model, in 80 columns. Advice requires
-// LowerOptions::tell_page_facts.
+// ReportParts::page.
 std::string doctor_text(const Report& report, const DoctorOptions& options = {});
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
@@ -164,7 +177,7 @@ std::string report_annotations(const Report& report);  // undelegated nodes as G
 struct ReportFormat {
   std::string_view ending;  // ".json"
   std::string (*write)(const Report& report) = nullptr;
-  bool has_page_facts = false;  // shows the data of LowerOptions::tell_page_facts
+  bool has_page_facts = false;  // shows the data of ReportParts::page
 };
 std::span<const ReportFormat> report_formats();
 const ReportFormat* report_format(std::string_view path);  // null if no format has this extension

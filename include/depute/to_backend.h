@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "depute/partitioner.h"
@@ -28,7 +29,7 @@
 #include "depute/registry.h"
 #include "depute/result.h"
 #include "depute/result_cache.h"
-#include "depute/why_apart.h"
+#include "depute/splits.h"
 
 #pragma GCC visibility push(default)
 
@@ -38,9 +39,7 @@ struct ToBackendOptions {
   int jobs = 1;
   // Call each partitioner and each backend twice; fail if the two results differ.
   bool check_determinism = false;
-  bool verified = false;        // the program is already verified; skip verify_input()
-  bool tell_why_apart = false;  // fill Lowered::apart; costs time
-  CacheOptions cache = {};      // ignored with check_determinism
+  CacheOptions cache = {};  // ignored with check_determinism
   // Partition only: no backend is called, and delegates have no bytes.
   bool without_payloads = false;
 };
@@ -57,28 +56,24 @@ struct NodeVerdict {
   std::vector<std::uint32_t> replaced = {};  // debug handles of the nodes in whose place it stands
 };
 
-// Reason why two delegates of one backend are not one (why_apart.h), stored by name.
-struct ApartDelegates {
-  Name method;
-  Name graph;  // as in NodeVerdict
-  Name first;  // delegate names
-  Name second;
-  WhyApart::Reason reason = WhyApart::Reason::Choice;
-  std::vector<Name> path;  // node names
-  std::vector<Name> path_after;
-  std::string text;
+// What the partitioner of one method decided. Its nodes belong to the program that to_backend() got.
+struct MethodPartition {
+  const Method* method = nullptr;
+  bool has_partitioner = false;
+  PartitionResult result = {};
+  // Names of delegates by graph and tag. A partition without used results or effects has none.
+  std::unordered_map<const Graph*, std::unordered_map<Name, Name>> delegates = {};
 };
 
-struct AllApart {
-  std::vector<ApartDelegates> pairs;  // in method order
-  std::size_t omitted = 0;            // number of omitted pairs
-};
-
-struct Lowered {
-  Program program;
+// What partitioners and backends decided.
+struct Delegation {
   std::vector<NodeVerdict> verdicts;  // for each node of methods with a partitioner, in method and node order
-  AllApart apart;
+  std::vector<MethodPartition> methods;  // all methods, in program order
   CacheUse cache;
+};
+
+struct Lowered : Delegation {
+  Program program;
 };
 
 // Partitions and lowers the methods with a partitioner. Errors have an id of lowering_error.h. They name
@@ -94,6 +89,10 @@ Result<Lowered> to_backend(const Program& program, const Partitioner& partitione
 Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
                             const std::vector<CompileSpec>& compile_specs, const Registry& registry,
                             const ToBackendOptions& options = {});
+
+// Explains why a backend has several delegates, in method order. `program` is the program that to_backend()
+// got.
+Splits splits_of(const Program& program, const Delegation& delegation);
 
 // Returns a program of one method, `forward`, that only calls the delegate. Its inputs and results are those
 // of the delegate; constants and state are inside. Fails for a delegate without its original subprogram,

@@ -2,8 +2,8 @@
 //
 //   DEPUTE_TRY_STATUS(verify_input(program));
 //
-// Public entry points call it first, unless their options say that the program is already verified. compile()
-// verifies its inputs once.
+// Public functions that take a Program call it first, for example Compiler::load(), normalize() and to_backend().
+// Steps that take a stage (stages.h) do not: a stage holds a verified program.
 #pragma once
 
 #include "depute/program.h"

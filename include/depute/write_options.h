@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -38,7 +37,6 @@ struct WriteOptions {
   // is planned for them.
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  bool verified = false;  // the program is already verified, and the plan belongs to it
 };
 
 struct WrittenFile {
@@ -56,13 +54,6 @@ struct WriteSummary {
 
 // Path of a tag's .ptd file beside `path`: "dir/model_lora.ptd" for "dir/model.pte" or "dir/model.ptd".
 std::string external_path(const std::string& path, const std::string& tag);
-
-// A .pte and its .ptd files in memory.
-struct PteBytes {
-  std::vector<std::byte> pte;
-  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by path
-  WriteSummary summary;
-};
 
 }  // namespace depute
 

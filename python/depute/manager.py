@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import itertools
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -264,54 +263,57 @@ class EdgeProgramManager(_Manager):
         """Takes programs in the Edge dialect: one, or a dict by method."""
         _edge_config(compile_config)
         programs = edge_programs if isinstance(edge_programs, dict) else _edge(edge_programs)
-        self.program = as_one_program(programs)
-        self._report = _depute.make_report(self.program._native)
-        self._constants = dict(_checked_constants(constant_methods, self.program._native))
-        self._preserved = []
-        self._workers = {}
+        stage = _depute.edge(as_one_program(programs)._native)
+        self._set(stage, _depute.Notes(), _checked_constants(constant_methods, stage.program))
+
+    def _set(self, stage, notes, constants, preserved=(), workers=(), exported=None):
+        self._stage, self.program, self._notes = stage, Program(stage.program), notes
+        self._constants = dict(constants)
+        self._preserved = list(preserved)
+        self._workers = dict(workers)  # that were asked, by id: their ops may be in the program
+        self._exported = exported  # native program that the stage was made of; None after transforms and delegation
 
     @classmethod
-    def _made(cls, program, report, constants, preserved=(), workers=()):
+    def _made(cls, *arguments, **others):
         manager = cls.__new__(cls)
-        manager.program, manager._report, manager._constants = program, report, dict(constants)
-        manager._preserved = list(preserved)
-        manager._workers = dict(workers)  # that were asked, by id: their ops may be in the program
+        manager._set(*arguments, **others)
         return manager
 
+    def _with(self, stage, workers=None):
+        return EdgeProgramManager._made(stage, self._notes, self._constants, self._preserved, self._workers if workers is None else workers)
+
     def _told(self):
-        return _depute.explained(self.program._native, self._report)
+        return _depute.explained(self._stage, self._notes)
 
     def transform(self, passes: Any) -> EdgeProgramManager:
         """Applies passes in order: functions from a Program to a Program (or to None for no change), or ExecuTorch's
         passes. A dict maps methods to passes; these receive a program with that method only."""
         from ._callbacks import transform
 
-        native = self.program._native
+        stage = self._stage
         for each in _passes(passes, self.program):
-            native, report = _depute.to_edge(transform(each, native), self._preserved)
-        return self._with(native, self._report if not passes else report)
-
-    def _with(self, native, report):
-        report.input = self._report.input
-        return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved, self._workers)
+            stage = _depute.to_edge(transform(each, stage.program), self._preserved, [], [], False)
+        return self._with(stage)
 
     def to_backend(self, partitioner: Any, *, jobs: int = 1, executor: Any = None, retries: int = 0, progress: Any = None) -> EdgeProgramManager:
         """Delegates parts of all methods as `partitioner` decides; a dict has a partitioner for each method.
 
         executor, retries, progress: as in to_edge_transform_and_lower.
         """
-        native, report = self.program._native, self._report
         rows = requests(partitioner)
         known = self._workers | dict(known_backends(rows))
+        asked = rows, list(known.items())
+        stage = self._stage
+        if knows_edge_forms(rows):
+            # ExecuTorch's partitioners see what to_edge() decomposed, in its forms.
+            stage = _depute.to_edge(stage.program, self._preserved, [], [], True)
+        elif self._exported is not None:
+            # Again from the exported program, with the ops whole that the partitioners keep: the bytes are those of
+            # to_edge_transform_and_lower().
+            stage = _depute.to_edge(self._exported, self._preserved, *asked, False)
         with watching(progress, "to_backend") as watch:
-            run = run_on(executor, retries, watch)
-            for edge_forms, each in itertools.groupby(rows, lambda row: knows_edge_forms([row])):
-                if edge_forms:
-                    native, report = _depute.to_edge(native, self._preserved, True)
-                native, report = _depute.to_backend(native, list(each), list(known.items()), jobs, report, run, watch)
-        after = self._with(native, report)
-        after._workers = workers_of(known)
-        return after
+            stage = _depute.to_backend(stage, *asked, jobs, run_on(executor, retries, watch), watch)
+        return self._with(stage, workers_of(known))
 
     def to_executorch(self, config: Any = None, *, progress: Any = None) -> ExecutorchProgramManager:
         """Returns the program for the runtime. progress: as in to_edge_transform_and_lower."""
@@ -328,10 +330,15 @@ class EdgeProgramManager(_Manager):
 
     def _written(self, config, progress):
         with waiting(progress, "to_executorch"):
-            native, report = _depute.lower_undelegated(self.program._native, self._report)
-            if self._constants:
-                native = _depute.add_constant_methods(native, _constant_methods(self._constants))
-            return ExecutorchProgramManager(Program(native), report, config, self._constants)
+            stage = self._lowered(_constant_methods(self._constants))
+            return ExecutorchProgramManager(stage, self._notes, config, self._constants)
+
+    def _lowered(self, constants):
+        """Returns the stage with undelegated nodes decomposed, and with constant methods."""
+        delegated = self._stage
+        if isinstance(delegated, _depute.Edge):
+            delegated = _depute.to_backend(delegated, [], [], 1, None, None)
+        return _depute.finish(delegated, constants)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the .pte, and its .ptd files next to it."""
@@ -344,19 +351,19 @@ class EdgeProgramManager(_Manager):
 class ExecutorchProgramManager(_Manager):
     """A program in its final form for the runtime."""
 
-    def __init__(self, program: Program, report: Any, config: ExecutorchBackendConfig, constants: dict[str, Any]) -> None:
-        self.program = program
-        self._report = report
+    def __init__(self, stage: Any, notes: Any, config: ExecutorchBackendConfig, constants: dict[str, Any]) -> None:
+        self._delegated, self._notes = stage, notes
+        self.program = Program(stage.program)
         self._config = config
         self._constants = constants
-        self._pte, self._external, self._summary = self._emit("program.pte")
+        self._executable = self._planned("program.pte")
+        self._pte, self._external, self._summary = _depute.write(self._executable, "program.pte")
 
-    def _emit(self, name):
-        return _depute.emit(self.program._native, self._config._write_options(self.program, name), name)
+    def _planned(self, name):
+        return _depute.to_executorch(self._delegated, self._config._write_options(self.program, name))
 
     def _told(self):
-        options = self._config._write_options(self.program, "program.pte")
-        return _depute.written(self.program._native, self._report, options, self._pte, self._summary, "program.pte")
+        return _depute.written(self._executable, self._notes, "program.pte", self._pte, self._summary)
 
     @property
     def warnings(self) -> list[str]:
@@ -386,7 +393,9 @@ class ExecutorchProgramManager(_Manager):
         """Writes the .pte, and its .ptd files next to it, named after it. Each file appears only when complete."""
         path = os.fspath(path)
         # The .pte contains the names of its .ptd files, which depend on its own name.
-        content, external, _summary = self._emit(path) if self._external else (self._pte, {}, None)
+        content, external = self._pte, {}
+        if self._external:
+            content, external, _summary = _depute.write(self._planned(path), path)
         for name, of_file in external.items():
             write_whole(name, of_file)
         write_whole(path, content)
@@ -395,8 +404,7 @@ class ExecutorchProgramManager(_Manager):
         """Returns the data that join a profile with the model's lines, as a dict (docs/cli.md)."""
         import json
 
-        options = self._config._write_options(self.program, "program.pte")
-        return json.loads(_depute.debug_map(self.program._native, options, "program.pte"))
+        return json.loads(_depute.debug_map(self._executable))
 
     def dump_executorch_program(self, verbose: bool = False, out: IO[str] | None = None) -> None:
         print(self.program.text(originals=verbose), file=out)
@@ -424,9 +432,9 @@ def to_edge(programs: Any, constant_methods: dict[str, Any] | None = None, compi
     with waiting(progress, "to_edge"):
         program = as_one_program(programs)
         preserved = [op_name(op) for op in config.preserve_ops]
-        native, report = _depute.to_edge(program._native, preserved)
-    report.input = _input_name(programs)
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods, native), preserved)
+        stage = _depute.to_edge(program._native, preserved, [], [], False)
+    notes = _depute.Notes(_input_name(programs))
+    return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), preserved, exported=program._native)
 
 
 def to_edge_transform_and_lower(
@@ -476,7 +484,7 @@ def to_edge_transform_and_lower(
         program = as_one_program(programs)
         if watch is not None:
             watch.step("normalize")
-        native, report = _depute.lower(
+        stage, notes = _depute.lower(
             program._native,
             asked,
             known_backends(asked),
@@ -494,9 +502,9 @@ def to_edge_transform_and_lower(
             run_on(executor, retries, watch),
             watch,
         )
-    report.input = _input_name(programs)
+    notes = notes.named(_input_name(programs))
     workers = workers_of(dict(known_backends(asked)))
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods, native), workers=workers)
+    return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), workers=workers)
 
 
 def _input_name(programs):
@@ -577,7 +585,7 @@ def _to_backend_whole(backend, program, compile_specs):
 def _edge(given):
     program = as_program(given)
     is_ours = isinstance(given, (Program, Method, EdgeProgramManager))
-    return program if is_ours else Program(_depute.to_edge(program._native, [])[0])
+    return program if is_ours else Program(_depute.to_edge(program._native, [], [], [], False).program)
 
 
 def _passes(passes, program):

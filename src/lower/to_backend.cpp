@@ -16,6 +16,7 @@
 #include "ir/debug_handles.h"
 #include "ir/walk.h"
 #include "lower/carve.h"
+#include "lower/delegate_parts.h"
 #include "lower/guarded_backend.h"
 #include "lower/run_backend.h"
 #include "lower/state_owners.h"
@@ -27,11 +28,9 @@
 namespace depute {
 namespace {
 
-// A method during lowering. `result` is empty if the method has no partitioner.
-struct PartitionedMethod {
-  const Method* method;
-  bool has_partitioner;
-  PartitionResult result;
+// A method during lowering.
+struct CarvedPart {
+  MethodPartition partition;
   CarvedMethod carved;
 };
 
@@ -142,9 +141,7 @@ Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& reg
 // Maps each node of a method to its delegate.
 class NodeOwners {
  public:
-  explicit NodeOwners(const PartitionedMethod& method) {
-    for (const CarvedPartition& partition : method.carved.partitions)
-      delegate_of_[partition.graph][partition.tag] = partition.delegate_name;
+  explicit NodeOwners(const MethodPartition& method) : delegates_(method.delegates) {
     for (const auto& [node, tag] : method.result.node_tags) tag_of_[node] = tag;
     if (method.method->bodies.empty()) return;
     for (const auto& [node, tag] : method.result.node_tags) {
@@ -162,21 +159,20 @@ class NodeOwners {
 
   // Empty for a partition without used results or effects.
   Name delegate_of(const Graph& graph, Name tag) const {
-    auto delegates = delegate_of_.find(&graph);
-    if (delegates == delegate_of_.end()) return {};
+    auto delegates = delegates_.find(&graph);
+    if (delegates == delegates_.end()) return {};
     auto found = delegates->second.find(tag);
     return found == delegates->second.end() ? Name() : found->second;
   }
 
  private:
-  // A tag has one delegate in each graph that has needed nodes of this tag.
-  std::unordered_map<const Graph*, std::unordered_map<Name, Name>> delegate_of_;
+  const std::unordered_map<const Graph*, std::unordered_map<Name, Name>>& delegates_;
   std::unordered_map<const Node*, Name> tag_of_;
   std::unordered_map<const Graph*, const Node*> taken_;  // body -> the node that takes it along
 };
 
 // The graph's name. Empty for the method's own graph.
-Name body_name(const PartitionedMethod& method, const Graph& graph) {
+Name body_name(const MethodPartition& method, const Graph& graph) {
   return &graph == method.method->graph.get() ? Name() : graph.name();
 }
 
@@ -189,7 +185,7 @@ std::string backend_name(const Registry& registry, std::string_view id) {
 }
 
 // The tags decide which backend takes a node. The partitioner's verdict is used if it agrees with the tags.
-Verdict verdict_of(const PartitionedMethod& method, const Node* tagged, const NodeOwners& owners,
+Verdict verdict_of(const MethodPartition& method, const Node* tagged, const NodeOwners& owners,
                    const Verdict* given, const Registry& registry) {
   if (given != nullptr && given->delegated == (tagged != nullptr)) return *given;
   if (tagged == nullptr) return {.rule = "untagged"};
@@ -219,8 +215,9 @@ class GivenVerdicts {
 };
 
 // Records a verdict for every node, in graph and node order.
-void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, const Registry& registry,
+void record_verdicts(const MethodPartition& method, const Registry& registry,
                      std::vector<NodeVerdict>& verdicts) {
+  const NodeOwners owners(method);
   GivenVerdicts given(method.result);
   for (const Graph* graph : graphs_of(*method.method)) {
     for (const Node& node : graph->nodes()) {
@@ -243,31 +240,6 @@ void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, 
                           .allowed = {}};
       verdicts.push_back(std::move(record));
     }
-  }
-}
-
-std::vector<Name> names_of(const std::vector<const Node*>& nodes) {
-  std::vector<Name> names;
-  for (const Node* node : nodes) names.push_back(node->display_symbol());
-  return names;
-}
-
-void record_apart(const Program& program, const PartitionedMethod& method, const NodeOwners& owners,
-                  AllApart& apart) {
-  WhyAllApart all = why_apart(program, method.result);
-  apart.omitted += all.omitted;
-  for (WhyApart& why : all.pairs) {
-    const Name first = owners.delegate_of(*why.graph, why.first);
-    const Name second = owners.delegate_of(*why.graph, why.second);
-    if (first.empty() || second.empty()) continue;  // one of them was dropped as unneeded
-    apart.pairs.push_back({.method = method.method->name,
-                           .graph = body_name(method, *why.graph),
-                           .first = first,
-                           .second = second,
-                           .reason = why.reason,
-                           .path = names_of(why.path),
-                           .path_after = names_of(why.path_after),
-                           .text = std::move(why.text)});
   }
 }
 
@@ -294,30 +266,32 @@ void copy_called_delegates(const Program& from, Program& to) {
   }
 }
 
-Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
-                                                     const MethodPartitioners& partitioners,
-                                                     const ToBackendOptions& options) {
+Result<std::vector<CarvedPart>> carve_methods(const Program& program, const MethodPartitioners& partitioners,
+                                              const ToBackendOptions& options) {
   DelegateNames names(program);
   const Effects effects(program);
   std::optional<Hash128> before;
   const auto asks_here = [](const auto& each) { return !each.second->is_remote(); };
   if (is_validation_enabled() && std::ranges::any_of(partitioners, asks_here))
     before = structural_hash(program);
-  std::vector<PartitionedMethod> methods;
+  std::vector<CarvedPart> parts;
   for (const auto& method : program.methods) {
     auto partitioner = partitioners.find(method->name.str());
-    PartitionResult result;
-    if (partitioner != partitioners.end()) {
+    CarvedPart part{
+        .partition = {.method = method.get(), .has_partitioner = partitioner != partitioners.end()}};
+    PartitionResult& result = part.partition.result;
+    if (part.partition.has_partitioner) {
       TRY(result, partition_method(program, *method, *partitioner->second, before, options));
     }
-    TRY(CarvedMethod carved, carve(program, effects, *method, result, [&](Name tag) { return names(tag); }));
-    methods.push_back(
-        {method.get(), partitioner != partitioners.end(), std::move(result), std::move(carved)});
+    TRY(part.carved, carve(program, effects, *method, result, [&](Name tag) { return names(tag); }));
+    for (const CarvedPartition& each : part.carved.partitions)
+      part.partition.delegates[each.graph][each.tag] = each.delegate_name;
+    parts.push_back(std::move(part));
   }
   StateOwners owners(effects.stateful());
-  for (const PartitionedMethod& method : methods) owners.add(method.carved);
+  for (const CarvedPart& part : parts) owners.add(part.carved);
   TRY_STATUS(owners.check());
-  return methods;
+  return parts;
 }
 
 MethodPartitioners for_all_methods(const Program& program, const Partitioner& partitioner) {
@@ -334,8 +308,10 @@ Status check_named_data(const Program& program) {
   return {};
 }
 
-Result<Lowered> lower(const Program& program, const MethodPartitioners& partitioners,
-                      const Registry& registry, const ToBackendOptions& options) {
+}  // namespace
+
+Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners& partitioners,
+                               const Registry& registry, const ToBackendOptions& options) {
   for (const auto& [name, partitioner] : partitioners) {
     if (program.find_method(name) == nullptr) {
       return lowering_error(LoweringFault::UnknownMethod, {.method = name},
@@ -354,31 +330,27 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
         guarded_partitioner({}, std::shared_ptr<const Partitioner>(std::shared_ptr<void>(), partitioner)));
     guarded[name] = owned.back().get();
   }
-  TRY(std::vector<PartitionedMethod> methods, carve_methods(program, guarded, options));
+  TRY(std::vector<CarvedPart> parts, carve_methods(program, guarded, options));
   std::vector<BackendJob> jobs;
   std::size_t count = 0;
-  for (const PartitionedMethod& method : methods) count += method.carved.partitions.size();
+  for (const CarvedPart& part : parts) count += part.carved.partitions.size();
   std::uint32_t handle = last_debug_handle(program);
   if (count > 0) TRY_STATUS(next_debug_handle(handle, count));
-  for (PartitionedMethod& method : methods) {
-    for (CarvedPartition& partition : method.carved.partitions) {
+  for (CarvedPart& part : parts) {
+    for (CarvedPartition& partition : part.carved.partitions) {
       partition.call->debug_handle = ++handle;
-      jobs.push_back({method.method->name, &partition, {}});
+      jobs.push_back({part.partition.method->name, &partition, {}});
     }
   }
-  CacheUse cache;
+  Lowered lowered{{}, Program(program.ops)};
   if (!options.without_payloads) {
-    TRY(cache, run_backends(jobs, registry, options));
+    TRY(lowered.cache, run_backends(jobs, registry, options));
   }
-
-  Lowered lowered{.program = Program(program.ops)};
-  lowered.cache = std::move(cache);
   lowered.program.ranges = program.ranges;
-  for (PartitionedMethod& method : methods) {
-    const NodeOwners owners(method);
-    if (method.has_partitioner) record_verdicts(method, owners, registry, lowered.verdicts);
-    if (options.tell_why_apart) record_apart(program, method, owners, lowered.apart);
-    lowered.program.methods.push_back(std::move(method.carved.method));
+  for (CarvedPart& part : parts) {
+    if (part.partition.has_partitioner) record_verdicts(part.partition, registry, lowered.verdicts);
+    lowered.program.methods.push_back(std::move(part.carved.method));
+    lowered.methods.push_back(std::move(part.partition));
   }
   copy_used_data(program, lowered.program);
   copy_called_delegates(program, lowered.program);
@@ -387,6 +359,8 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   TRY_STATUS(check_named_data(lowered.program));
   return lowered;
 }
+
+namespace {
 
 Result<Delegate> lower_whole(std::string_view backend_id, const Program& program,
                              const std::vector<CompileSpec>& compile_specs, const Registry& registry,
@@ -410,25 +384,21 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
   return std::move(*holder.delegates.front());
 }
 
-Status verify_unless(bool verified, const Program& program) {
-  return verified ? Status() : verify_input(program);
-}
-
 }  // namespace
 
 Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
                            const Registry& registry, const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
-    TRY_STATUS(verify_unless(options.verified, program));
-    return lower(program, partitioners, registry, options);
+    TRY_STATUS(verify_input(program));
+    return delegate_parts(program, partitioners, registry, options);
   });
 }
 
 Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
-    TRY_STATUS(verify_unless(options.verified, program));
-    return lower(program, for_all_methods(program, partitioner), registry, options);
+    TRY_STATUS(verify_input(program));
+    return delegate_parts(program, for_all_methods(program, partitioner), registry, options);
   });
 }
 
@@ -436,9 +406,31 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
                             const std::vector<CompileSpec>& compile_specs, const Registry& registry,
                             const ToBackendOptions& options) {
   return guarded([&]() -> Result<Delegate> {
-    TRY_STATUS(verify_unless(options.verified, program));
+    TRY_STATUS(verify_input(program));
     return lower_whole(backend_id, program, compile_specs, registry, options);
   });
+}
+
+Splits splits_of(const Program& program, const Delegation& delegation) {
+  Splits all;
+  for (const MethodPartition& method : delegation.methods) {
+    std::unordered_map<Name, const std::unordered_map<Name, Name>*> delegates;  // by graph, then by tag
+    for (const auto& [graph, by_tag] : method.delegates)
+      delegates.emplace(body_name(method, *graph), &by_tag);
+    Splits found = find_splits(program, *method.method, method.result);
+    all.omitted += found.omitted;
+    for (Split& split : found.pairs) {
+      const auto in_graph = delegates.find(split.graph);
+      if (in_graph == delegates.end()) continue;
+      const auto first = in_graph->second->find(split.first);
+      const auto second = in_graph->second->find(split.second);
+      if (first == in_graph->second->end() || second == in_graph->second->end()) continue;  // unneeded
+      split.first = first->second;
+      split.second = second->second;
+      all.pairs.push_back(std::move(split));
+    }
+  }
+  return all;
 }
 
 namespace {

@@ -16,7 +16,7 @@ constexpr Pass passes_of_undelegated[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
 
 Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormalizeOptions& options) {
   return guarded([&]() -> Result<Program> {
-    if (!options.verified) TRY_STATUS(verify_input(program));
+    TRY_STATUS(verify_input(program));
     TRY_STATUS(run_passes(program, steps, options));
     return std::move(program);
   });

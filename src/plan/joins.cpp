@@ -13,7 +13,7 @@ constexpr std::uint64_t join_alignment = 16;  // lets delegates read and write t
 class Joiner {
  public:
   Joiner(const ValueNumbers& numbers, const ValueUses& uses, std::span<const Store> stores,
-         const PlanOptions& options)
+         const WriteOptions& options)
       : numbers_(numbers), uses_(uses), options_(options), is_stored_(numbers.count()) {
     for (const Store& store : stores) is_stored_[numbers_[*store.content]] = true;
   }
@@ -90,7 +90,7 @@ class Joiner {
 
   const ValueNumbers& numbers_;
   const ValueUses& uses_;
-  const PlanOptions& options_;
+  const WriteOptions& options_;
   std::vector<bool> is_stored_;
   Joins joins_;
 };
@@ -98,7 +98,7 @@ class Joiner {
 }  // namespace
 
 Joins find_joins(const Method& method, const ValueNumbers& numbers, const ValueUses& uses,
-                 std::span<const Store> stores, const PlanOptions& options) {
+                 std::span<const Store> stores, const WriteOptions& options) {
   return Joiner(numbers, uses, stores, options).run(method);
 }
 

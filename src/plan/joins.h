@@ -31,6 +31,6 @@ struct Joins {
 };
 
 Joins find_joins(const Method& method, const ValueNumbers& numbers, const ValueUses& uses,
-                 std::span<const Store> stores, const PlanOptions& options);
+                 std::span<const Store> stores, const WriteOptions& options);
 
 }  // namespace depute

@@ -39,7 +39,7 @@ struct Choice {
 class Placer {
  public:
   Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-         const State& state, const PlanOptions& options, Choice choice)
+         const State& state, const WriteOptions& options, Choice choice)
       : program_(program),
         method_(method),
         state_(state),
@@ -461,7 +461,7 @@ class Placer {
   const Program& program_;
   const Method& method_;
   const State& state_;
-  const PlanOptions& options_;
+  const WriteOptions& options_;
   Cuts cuts_;
   bool join_;
   bool donate_;
@@ -486,7 +486,7 @@ class Placer {
 
 // Prefers the placement with the fewest copies; uses another one only if it needs less memory.
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
-                               const PlanOptions& options) {
+                               const WriteOptions& options) {
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
   bool has_joins = false;

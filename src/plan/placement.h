@@ -62,6 +62,6 @@ struct Placement {
 };
 
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
-                               const PlanOptions& options);
+                               const WriteOptions& options);
 
 }  // namespace depute

@@ -58,7 +58,7 @@ Status check_stateful_delegates(const Program& program) {
 
 // Adds refused nodes to `refusals`; returns any other failure.
 Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
-                                  const PlanOptions& options, Shared& shared,
+                                  const WriteOptions& options, Shared& shared,
                                   std::vector<Refusal>& refusals) {
   TRY(FlatMethod flat, flatten(program, method));
   const Method& straight = flat.method != nullptr ? *flat.method : method;
@@ -73,11 +73,11 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
   return plan;
 }
 
-Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
+Result<Plan> plan_methods(const Program& program, const WriteOptions& options,
                           std::vector<Refusal>& refusals) {
   TRY_STATUS(check_stateful_delegates(program));
   Plan plan;
-  Shared shared{ConstantPool(options.external), {}};
+  Shared shared{ConstantPool(options.ptd), {}};
   TRY(State state, lay_out_state(program));
   for (const Method* method : methods_by_name(program)) {
     auto execution_plan = plan_method(program, *method, state, options, shared, refusals);
@@ -99,16 +99,13 @@ Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
 
 }  // namespace
 
-Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
+Result<Plan> make_plan(const Program& program, const WriteOptions& options) {
   std::vector<Refusal> refusals;
   return make_plan(program, options, refusals);
 }
 
-Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals) {
-  return guarded([&]() -> Result<Plan> {
-    if (!options.verified) TRY_STATUS(verify_input(program));
-    return plan_methods(program, options, refusals);
-  });
+Result<Plan> make_plan(const Program& program, const WriteOptions& options, std::vector<Refusal>& refusals) {
+  return guarded([&]() -> Result<Plan> { return plan_methods(program, options, refusals); });
 }
 
 }  // namespace depute

@@ -15,25 +15,16 @@
 
 #include "depute/program.h"
 #include "depute/result.h"
-#include "depute/write_options.h"
+#include "depute/stages.h"
 #include "schema/execution_plan.h"
 
 namespace depute {
-
-struct PlanOptions {
-  // False: the caller provides the memory of inputs or outputs before each call.
-  bool alloc_inputs = true;
-  bool alloc_outputs = true;
-  // Constants whose names match get their data from these files, by name; single numbers stay in the program.
-  std::vector<DataFile> external = {};
-  bool verified = false;  // the program is already verified; skip verify_input()
-};
 
 // A constant in a file of its own.
 struct ExternalConstant {
   PlanTensor tensor;     // its name and layout
   TensorData data;       // contiguous
-  std::size_t file = 0;  // index in PlanOptions::external
+  std::size_t file = 0;  // index in WriteOptions::ptd
 };
 
 struct Plan {
@@ -56,17 +47,9 @@ inline constexpr std::string_view no_kernel = "plan.no-kernel";
 // Diagnostic code for a tensor with an unbounded size; the hint names the symbol.
 inline constexpr std::string_view no_bound = "plan.no-bound";
 
-// A reason why a program cannot be executed.
-struct Refusal {
-  Name method;
-  const Node* node = nullptr;  // node of the program, perhaps in a body; null: the cause is not one node
-  Diagnostic cause;
-};
-
-// The program must be normalized: contiguous tensors, and no writes except the stores at the end. Plans are
-// deterministic.
-Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
-// Like make_plan() above; on failure also lists each reason.
-Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals);
+// Plans a verified and normalized program: contiguous tensors, and no writes except the stores at the end.
+// Adds each reason for a failure to `refusals`. Plans are deterministic.
+Result<Plan> make_plan(const Program& program, const WriteOptions& options, std::vector<Refusal>& refusals);
+Result<Plan> make_plan(const Program& program, const WriteOptions& options = {});
 
 }  // namespace depute

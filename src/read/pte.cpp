@@ -24,7 +24,7 @@ class PteReader {
  public:
   PteReader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
 
-  Result<PteFile> run() {
+  Result<PteContents> run() {
     TRY_STATUS(read_header());
     TRY_STATUS(find_program());
     result_.version = program_->version();
@@ -162,7 +162,7 @@ class PteReader {
   std::vector<std::byte> aligned_;
   std::uint64_t copied_ = 0;  // bytes of names
   const et12::Program* program_ = nullptr;
-  PteFile result_;
+  PteContents result_;
 };
 
 }  // namespace
@@ -171,7 +171,7 @@ bool is_pte(std::span<const std::byte> file) {
   return has_text(file, identifier_position, et12::ProgramIdentifier());
 }
 
-std::span<const std::byte> delegate_bytes(const PteFile& file, const PlanDelegate& delegate,
+std::span<const std::byte> delegate_bytes(const PteContents& file, const PlanDelegate& delegate,
                                           std::span<const std::byte> bytes) {
   if (delegate.is_inline) {
     const PteSegment& blob = file.inline_blobs[delegate.index];
@@ -181,7 +181,7 @@ std::span<const std::byte> delegate_bytes(const PteFile& file, const PlanDelegat
   return bytes.subspan(file.segment_base + segment.offset, segment.size);
 }
 
-Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name) {
+Result<PteContents> read_pte(std::span<const std::byte> file, const std::string& name) {
   return guarded([&] { return PteReader(file, name).run(); });
 }
 

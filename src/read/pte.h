@@ -23,7 +23,7 @@ struct PteNamedData {
   std::uint32_t segment = 0;
 };
 
-struct PteFile {
+struct PteContents {
   std::uint32_t version = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t flatbuffer_bytes = 0;  // including the extended header
@@ -40,10 +40,10 @@ struct PteFile {
 
 // `name` names the file in errors. A file that fails here would not load either. A file that passes may still
 // need kernels or backends that a runtime lacks.
-Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name);
+Result<PteContents> read_pte(std::span<const std::byte> file, const std::string& name);
 
 // Returns the bytes of a delegate; `file` was read from `bytes`.
-std::span<const std::byte> delegate_bytes(const PteFile& file, const PlanDelegate& delegate,
+std::span<const std::byte> delegate_bytes(const PteContents& file, const PlanDelegate& delegate,
                                           std::span<const std::byte> bytes);
 
 // True if the first bytes are those of a .pte file.

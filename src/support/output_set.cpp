@@ -1,4 +1,5 @@
 #include "support/output_set.h"
+#include "support/clean_up.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -34,23 +34,6 @@ std::optional<int> named_descriptor(std::string_view path) {
   }
   return std::nullopt;
 }
-
-// Blocks signals that end the process during its lifetime.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
-    pthread_sigmask(SIG_BLOCK, &ending, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 Status write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
   while (!bytes.empty()) {
@@ -238,7 +221,7 @@ Status OutputSet::put_files_in_place() {
   for (const auto& entry : entries_) {
     if (entry->file != nullptr) files.push_back(entry->file.get());
   }
-  SignalsBlocked blocked;
+  const auto held = delay_signals();  // all files appear, or none
   for (std::size_t i = 0; i < files.size(); ++i) {
     Status placed = i + 1 < files.size() ? files[i]->swap_in() : files[i]->replace();
     if (placed) continue;

@@ -1,5 +1,5 @@
-// TemporaryFile: a file with a unique name beside its destination. It is removed by its destructor, or by
-// remove_temporary_files() when a signal ends the process.
+// TemporaryFile: a file with a unique name beside its destination. It is removed by its destructor, or when a
+// signal ends the process (clean_up.h).
 #pragma once
 
 #include <sys/types.h>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "depute/result.h"
+#include "support/clean_up.h"
 
 namespace depute {
 
@@ -25,15 +26,11 @@ class TemporaryFile {
   void release();
 
  private:
-  TemporaryFile(std::string path, int descriptor, int slot);
+  TemporaryFile(std::string path, int descriptor);
 
   std::string path_;  // empty: released
   int descriptor_ = -1;
-  int slot_ = -1;  // slot in the names for remove_temporary_files(); -1: none
+  CleanUp removal_;
 };
-
-// Removes the existing temporary files (at most 64). Safe to call from a signal handler in a process that
-// ends.
-void remove_temporary_files();
 
 }  // namespace depute

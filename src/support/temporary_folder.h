@@ -1,5 +1,5 @@
 // TemporaryFolder: a new folder in the system's folder for temporary files. It is removed with its content by
-// the destructor, or by remove_temporary_folders() when a signal ends the process.
+// the destructor, or when a signal ends the process (clean_up.h).
 //
 //   TRY(TemporaryFolder folder, TemporaryFolder::create("depute-worker"));   // /tmp/depute-worker-k3Jd2f
 #pragma once
@@ -8,8 +8,12 @@
 #include <string_view>
 
 #include "depute/result.h"
+#include "support/clean_up.h"
 
 namespace depute {
+
+// Removes a folder and its content, also if permissions were removed. Does not follow links.
+void remove_folder(const std::string& path);
 
 class TemporaryFolder {
  public:
@@ -24,17 +28,11 @@ class TemporaryFolder {
   std::string release();
 
  private:
-  TemporaryFolder(std::string path, int slot) : path_(std::move(path)), slot_(slot) {}
+  explicit TemporaryFolder(std::string path)
+      : path_(std::move(path)), removal_([folder = path_] { remove_folder(folder); }) {}
 
   std::string path_;  // empty: released
-  int slot_ = -1;     // slot in the paths for remove_temporary_folders(); -1: none
+  CleanUp removal_;
 };
-
-// Removes a folder and its content, also if permissions were removed. Does not follow links.
-void remove_folder(const std::string& path);
-
-// Removes the existing temporary folders (at most 256) by running rm. Safe to call from a signal handler in a
-// process that ends.
-void remove_temporary_folders();
 
 }  // namespace depute

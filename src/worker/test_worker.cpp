@@ -42,18 +42,19 @@ Status describes_itself_the_same(const std::string& program, const WorkerOptions
 
 // The lowered program, and its number of delegates.
 struct Lowered {
-  PteBytes bytes;
+  PteFile file;
   std::size_t delegates = 0;
 };
 
 Result<Lowered> lower_with(const Compiler& compiler, const std::string& name, const std::string& model,
                            int jobs) {
-  TRY(Program program, compiler.load(model));
-  TRY(const Compiled compiled,
-      compiler.lower(std::move(program),
+  TRY(Exported exported, compiler.load(model));
+  TRY(const Delegated delegated,
+      compiler.lower(std::move(exported),
                      {.backends = {{.name = name}}, .jobs = jobs, .verify_each_pass = true}));
-  TRY(PteBytes bytes, compiler.emit(compiled.program));
-  return Lowered{std::move(bytes), get_delegates(compiled.program).size()};
+  TRY(const Executable executable, to_executorch(delegated));
+  TRY(PteFile file, write(executable));
+  return Lowered{std::move(file), get_delegates(delegated.program()).size()};
 }
 
 // Lowers twice in one process (verify_each_pass) and in several processes. All results must be equal.
@@ -61,7 +62,7 @@ Result<std::size_t> lowers_the_same(const Compiler& compiler, const std::string&
                                     const std::string& model) {
   TRY(const Lowered one, lower_with(compiler, name, model, 1));
   TRY(const Lowered several, lower_with(compiler, name, model, 4));
-  if (!std::ranges::equal(one.bytes.pte, several.bytes.pte))
+  if (!std::ranges::equal(one.file.pte, several.file.pte))
     return failure("test-backend", model, "one process and four give different bytes");
   return one.delegates;
 }

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/other_threads.h"
+#include "support/clean_up.h"
 #include "support/printable.h"
 #include "support/try.h"
 
@@ -36,17 +36,6 @@ constexpr auto between_looks = 50ms;      // interval for checks of a silent wor
 constexpr auto time_to_end = 200ms;       // for a worker to exit after its input is closed
 constexpr std::size_t kept_words = 4096;  // bytes kept of standard error
 constexpr std::size_t told_lines = 8;
-
-// Process ids for signal handlers. A worker that gets no slot exits at the end of its input.
-std::array<std::atomic<pid_t>, 1100> running;
-
-int remember_worker(pid_t pid) {
-  for (std::size_t i = 0; i < running.size(); ++i) {
-    pid_t none = 0;
-    if (running[i].compare_exchange_strong(none, pid)) return static_cast<int>(i);
-  }
-  return -1;
-}
 
 void close_end(int& descriptor) {
   if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
@@ -165,12 +154,6 @@ std::vector<std::string> last_lines(std::string_view words) {
 
 }  // namespace
 
-void end_worker_processes() {
-  for (std::atomic<pid_t>& pid : running) {
-    if (const pid_t group = pid.load(); group > 0) ::kill(-group, SIGKILL);
-  }
-}
-
 std::uint64_t bytes_on_disk(const std::string& folder) {
   std::uint64_t bytes = 0;
   std::error_code error;
@@ -200,13 +183,13 @@ Status WorkerProcess::spawn() {
   worker.put(in.theirs, STDIN_FILENO);
   worker.put(out.theirs, STDOUT_FILENO);
   worker.put(err.theirs, STDERR_FILENO);
-  const Uninterrupted making;
+  const auto held = delay_signals();
   if (const int reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
       reason != 0) {
     pid_ = -1;
     return fail(WorkerFault::NotStarted, std::strerror(reason));
   }
-  slot_ = remember_worker(pid_);
+  end_ = CleanUp([group = pid_] { ::kill(-group, SIGKILL); });
   start_guard();  // runs while the worker is loading
   if (guard_in_ >= 0) {
     const std::string group = fmt::format("{}\n", pid_);
@@ -258,7 +241,7 @@ void WorkerProcess::end() {
     while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(100us);
     ::kill(-pid_, SIGKILL);
     end_guard();  // before the system reuses the process id
-    if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);
+    end_ = {};
     waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }

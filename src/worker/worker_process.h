@@ -20,6 +20,7 @@
 
 #include "depute/result.h"
 #include "depute/worker.h"
+#include "support/clean_up.h"
 
 namespace depute {
 
@@ -73,18 +74,12 @@ class WorkerProcess {
   pid_t pid_ = -1;
   pid_t guard_ = -1;                   // shell that ends the worker if this process cannot
   int guard_in_ = -1;                  // receives only the worker's process id
-  int slot_ = -1;                      // index for end_worker_processes()
+  CleanUp end_;                        // ends the worker when a signal ends this process
   int in_ = -1, out_ = -1, err_ = -1;  // our ends of its standard streams
   std::string answer_;                 // output read so far; bytes before taken_ are consumed
   std::size_t taken_ = 0;
   std::size_t searched_ = 0;  // no line ends before this position
   std::string words_;         // the last bytes of its standard error
 };
-
-// Ends all running workers. Safe to call from a signal handler of a process that is about to exit.
-void end_worker_processes();
-
-// Returns the disk space used by the files below a folder, in bytes.
-std::uint64_t bytes_on_disk(const std::string& folder);
 
 }  // namespace depute

@@ -279,28 +279,6 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
   return result;
 }
 
-Status check_data(const TensorData& data) {
-  if (data.storage != nullptr && data.type.is_static() && fits_storage(data) && data.is_dense() &&
-      !data.storage->is_elided())
-    return {};
-  return failure("write_pte", "", "the plan has a constant without dense data");
-}
-
-// Checks the plan's delegates and data against the program; instructions are not checked.
-Status check_plan(const Program& program, const Plan& plan) {
-  for (const ExecutionPlan& method : plan.methods) {
-    for (const PlanDelegate& delegate : method.delegates) {
-      if (delegate.index < program.delegates.size()) continue;
-      return failure("write_pte", method.name, "the plan has a delegate that the program does not have",
-                     "give the program that the plan was made of");
-    }
-  }
-  for (const TensorData& data : plan.constants) TRY_STATUS(check_data(data));
-  for (const TensorData& data : plan.initial_values) TRY_STATUS(check_data(data));
-  for (const ExternalConstant& constant : plan.external) TRY_STATUS(check_data(constant.data));
-  return {};
-}
-
 }  // namespace
 
 std::string external_path(const std::string& path, const std::string& tag) {
@@ -385,9 +363,9 @@ Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const s
   return write_pte_to(OutputFile::open, program, plan, path, options);
 }
 
-Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options,
-                                 const std::string& path) {
-  PteBytes result;
+Result<PteFile> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options,
+                                const std::string& path) {
+  PteFile result{.name = path};
   auto open = [&](const std::string& name) -> Result<std::unique_ptr<Output>> {
     return std::make_unique<OutputBytes>(name == path ? result.pte : result.external[name]);
   };
@@ -400,10 +378,6 @@ Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program
   return guarded([&]() -> Result<WriteSummary> {
     TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
     TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
-    if (!options.verified) {
-      TRY_STATUS(verify_input(program));
-      TRY_STATUS(check_plan(program, plan));
-    }
     TRY_STATUS(check_data_is_there(program, "write_pte"));
     TRY_STATUS(check_payloads(program));
     return write_files(open, program, plan, path, options);

@@ -29,8 +29,8 @@ Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const s
                                const WriteOptions& options = {});
 
 // Like write_pte(), but returns the bytes.
-Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options = {},
-                                 const std::string& path = "program.pte");
+Result<PteFile> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options = {},
+                                const std::string& path = "program.pte");
 
 // Like write_pte(), but writes to the outputs that `open` returns for the paths. All outputs are complete
 // before the first is committed.

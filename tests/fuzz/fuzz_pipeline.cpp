@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/compiler.h"
+#include "depute/compile.h"
 #include "depute/normalize.h"
 #include "depute/op.h"
 #include "depute/print.h"
@@ -28,13 +28,11 @@
 #include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
 #include "ir/verify.h"
-#include "plan/plan.h"
 #include "read/archive.h"
 #include "read/pte.h"
 #include "read/read_pt2.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
-#include "write/write_pte.h"
 #include "zip_writer.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
@@ -183,9 +181,9 @@ void compile_archive(const std::string& input, const PlanOfAction& plan) {
   options.reports = {scratch_path(".html")};
   options.lower.jobs = plan.jobs;
   options.lower.verify_each_pass = plan.verify_each_pass;
-  auto compiled = compiler().compile(options);
+  auto compiled = compile(compiler(), options);
   if (!compiled) return check_refusal(compiled.error());
-  if (auto faults = verify(compiled->program); !faults.empty()) fail("unsound", faults[0].str());
+  if (auto faults = verify(compiled->delegated.program()); !faults.empty()) fail("unsound", faults[0].str());
   check_output(options.output);
 }
 
@@ -217,8 +215,10 @@ Status run_steps(const std::string& input, const PlanOfAction& plan) {
       to_backend(program, TaggedPartitioner({"AnyBackend", {}}), compiler().registry(), {.jobs = plan.jobs}));
   if (auto faults = verify(lowered.program); !faults.empty()) fail("unsound", faults[0].str());
   TRY(program, normalize_undelegated(std::move(lowered.program)));
-  TRY(Plan planned, make_plan(program));
-  TRY(PteBytes written, write_pte_bytes(program, planned, {.jobs = plan.jobs}));
+  TRY(Edge edge, compiler().edge(std::move(program)));
+  TRY(Delegated delegated, compiler().to_backend(std::move(edge), {.jobs = plan.jobs}));
+  TRY(const Executable executable, to_executorch(std::move(delegated), {.jobs = plan.jobs}));
+  TRY(const PteFile written, depute::write(executable));
   check_pte(written.pte);
   return {};
 }

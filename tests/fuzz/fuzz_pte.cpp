@@ -6,7 +6,7 @@
 #include "depute/byte_ledger.h"
 #include "depute/registry.h"
 #include "read/pte.h"
-#include "report/show_pte.h"
+#include "tools/show/show_pte.h"
 
 namespace {
 

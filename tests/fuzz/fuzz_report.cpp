@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "report/diff.h"
-#include "report/lowering_facts.h"
+#include "tools/diff/diff.h"
+#include "tools/report/lowering_facts.h"
 
 namespace {
 

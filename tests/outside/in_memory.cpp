@@ -1,4 +1,4 @@
-// Reads a program, lowers it to the chip and emits it, all in memory; writes the bytes to the second file.
+// Reads a program, lowers it to the chip and writes it, all in memory. The bytes then go to the second file.
 #include <depute/compiler.h>
 #include <depute/inspect.h>
 
@@ -16,15 +16,16 @@ depute::Status run(const char* input, const char* output) {
   std::ifstream file(input, std::ios::binary);
   const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
   const auto bytes = std::as_bytes(std::span(chars));
-  DEPUTE_TRY(depute::Program program,
+  DEPUTE_TRY(depute::Exported exported,
              compiler.load(std::vector<std::byte>(bytes.begin(), bytes.end()), input));
-  DEPUTE_TRY(depute::Compiled compiled, compiler.lower(std::move(program), {.backends = {{"chip"}}}));
-  DEPUTE_TRY(depute::PteBytes emitted, compiler.emit(compiled.program));
-  for (const depute::DelegateCall& call : depute::get_delegates(compiled.program))
+  DEPUTE_TRY(depute::Delegated lowered, compiler.lower(std::move(exported), {.backends = {{"chip"}}}));
+  DEPUTE_TRY(const depute::Executable executable, depute::to_executorch(std::move(lowered)));
+  DEPUTE_TRY(const depute::PteFile written, depute::write(executable));
+  for (const depute::DelegateCall& call : depute::get_delegates(executable.program()))
     std::printf("%s\n", std::string(call.delegate->name.str()).c_str());
   std::ofstream(output, std::ios::binary)
-      .write(reinterpret_cast<const char*>(emitted.pte.data()),
-             static_cast<std::streamsize>(emitted.pte.size()));
+      .write(reinterpret_cast<const char*>(written.pte.data()),
+             static_cast<std::streamsize>(written.pte.size()));
   return {};
 }
 

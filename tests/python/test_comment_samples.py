@@ -18,7 +18,7 @@ import subprocess
 import pytest
 from harness import DEPUTE, ROOT, TIMEOUT
 
-FOLDERS = ("src", "include", "backends", "cli", "python")
+FOLDERS = ("src", "include", "tools", "driver", "backends", "cli", "python")
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".h"))
 LIMIT = 110
 DEPUTE_TEXT = DEPUTE.parent / "tests" / "text" / "tool" / "depute-text"

@@ -110,7 +110,7 @@ def test_pages_that_are_named_exist():
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), target
-        for target in re.findall(r"(?<![\w/])(?:include/depute|src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", text):
+        for target in re.findall(r"(?<![\w/])(?:include/depute|src|tools|driver|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", text):
             assert (ROOT / Path(target)).exists(), target
 
 
@@ -133,7 +133,7 @@ def test_compatibility_names_the_versions_of_the_code():
     def constant(file, name):
         return re.search(rf'\b{name} = "?([^";]+)', (ROOT / file).read_text()).group(1)
 
-    assert f"`{constant('src/report/lock.cpp', 'lock_title')}`" in page
+    assert f"`{constant('tools/lock/lock.cpp', 'lock_title')}`" in page
     assert f"`protocol`, {constant('include/depute/worker.h', 'worker_protocol')} today" in page
     assert f"(schema version {constant('src/read/read_pt2.cpp', 'schema_major')})" in page
 

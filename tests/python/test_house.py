@@ -1,6 +1,7 @@
 """What may be named where: ops in their records, backends in their folders."""
 
 import re
+from pathlib import Path
 
 import pytest
 from harness import ROOT
@@ -45,7 +46,7 @@ def files_of(*folders):
 
 def test_ops_are_named_in_their_records():
     naming = set()
-    for path in files_of("src", "cli"):
+    for path in files_of("src", "tools", "driver", "cli"):
         name = str(path.relative_to(ROOT))
         if name.startswith(("src/ops/", "src/kernels/")):
             continue
@@ -58,7 +59,7 @@ def test_ops_are_named_in_their_records():
 def test_backends_are_named_in_their_folders(backend):
     naming = [
         str(path.relative_to(ROOT))
-        for path in files_of("src", "cli", "tests/conformance")
+        for path in files_of("src", "tools", "driver", "cli", "tests/conformance")
         if backend in without_comments(path.read_text()).lower()
     ]
     assert naming == []
@@ -123,3 +124,40 @@ def test_folders_include_only_what_they_link():
                 if other is not None and other not in linked[folder]:
                     wrong.append(f"{path.relative_to(ROOT)} includes {name}, which is {other}'s")
     assert wrong == []
+
+
+# --- walls between the top folders: the compiler knows no tools, tools know no driver, and only commands know the command line
+
+TOPS = ("src", "tools", "driver", "cli")
+
+
+def top_of(name):
+    """The top folder of an included file; for a public header that of its source file."""
+    first, _, rest = name.partition("/")
+    if first != "depute":
+        return first
+    source = f"{Path(rest).stem}.cpp"
+    return next((top for top in TOPS if any((ROOT / top).rglob(source))), "src")
+
+
+def test_top_folders_include_only_those_before_them():
+    wrong = [
+        f"{path.relative_to(ROOT)} includes {name}, which is in {top_of(name)}"
+        for number, top in enumerate(TOPS)
+        for path in files_of(top)
+        if not path.name.endswith("command.cpp")
+        for name in includes(path)
+        if top_of(name) in TOPS[number + 1 :]
+    ]
+    assert wrong == []
+
+
+def test_tops_of_public_headers_are_found():
+    assert [top_of(f"depute/{name}.h") for name in ("compiler", "report", "lock", "compile", "command_line", "serve_backend")] == [
+        "src",
+        "tools",
+        "tools",
+        "driver",
+        "cli",
+        "src",
+    ]

@@ -368,7 +368,7 @@ def test_a_method_that_is_not_there():
 
     edge = depute.to_edge(depute.parse(TEXT))
     with pytest.raises(depute.Error, match="nothing"):
-        _depute.to_backend(edge.program._native, [("xnnpack", "nothing", [], None)], [], 1, edge._report, None, None)
+        _depute.to_backend(edge._stage, [("xnnpack", "nothing", [], None)], [], 1, None, None)
 
 
 def test_a_backend_that_is_not_there():

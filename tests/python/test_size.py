@@ -250,6 +250,6 @@ def test_the_documented_keys_and_kinds(tmp_path):
     ledger = json.loads(depute("size", SAMPLES / "ref" / "tied.xnnpack.pte", "--json").stdout)
     for key in (*ledger, *ledger["entries"][0], *ledger["duplicates"][0], *ledger["kinds"]):
         assert f"`{key}`" in section.replace("\n", " "), key
-    source = (ROOT / "src" / "report" / "byte_ledger.cpp").read_text()
+    source = (ROOT / "tools" / "size" / "byte_ledger.cpp").read_text()
     kinds = re.findall(r'KindRow\{LedgerKind::\w+, "([^"]+)"', source)
     assert len(kinds) == 23 and all(f"`{kind}`" in section.replace("\n", " ") for kind in kinds)

@@ -163,7 +163,7 @@ def edge_program_manager(edge):
     """Converts an EdgeProgramManager of Depute to executorch.exir's, whose to_executorch() writes the program."""
     if not isinstance(edge, EdgeProgramManager):
         raise TypeError(f"expected an EdgeProgramManager of depute, not {_kind(edge)}")
-    program = Program(_depute.lower_undelegated(edge.program._native, edge._report)[0])
+    program = Program(edge._lowered([]).program)
     programs = {name: edge_program(method) for name, method in program.methods.items()}
     return _EdgeProgramManager(programs, dict(edge._constants), _CONFIG)
 

@@ -24,6 +24,7 @@
 #include "depute/op.h"
 #include "depute/parse.h"
 #include "depute/print.h"
+#include "depute/verify_input.h"
 #include "ir/compact.h"
 #include "ir/verify.h"
 #include "normalize/passes.h"
@@ -100,10 +101,11 @@ Outcome run_hash(const Program& program, const Options& options) {
 // Plans all methods; with --callers-inputs or --callers-outputs the caller gives that memory, with
 // --external-constants the data of constants are outside.
 Outcome run_plan(const Program& program, const Options& options) {
-  PlanOptions plan_options;
+  WriteOptions plan_options;
   plan_options.alloc_inputs = !options.has("callers-inputs");
   plan_options.alloc_outputs = !options.has("callers-outputs");
-  if (options.has("external-constants")) plan_options.external = {{"constants.ptd"}};
+  if (options.has("external-constants")) plan_options.ptd = {{"constants.ptd"}};
+  if (auto status = verify_input(program); !status) return {{}, {status.error()}};
   auto plan = make_plan(program, plan_options);
   if (!plan) return {{}, {plan.error()}};
   std::string text;

@@ -15,10 +15,10 @@
 #include "depute/plan_together.h"
 #include "depute/print.h"
 #include "depute/registry.h"
+#include "depute/splits.h"
 #include "depute/tagged_partitioner.h"
 #include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
-#include "depute/why_apart.h"
 #include "ir/walk.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
@@ -155,11 +155,11 @@ std::string result_text(const Program& program, const Method& method, const Part
   return text;
 }
 
-std::string why_text(const Program& program, const PartitionResult& result) {
-  const WhyAllApart all = why_apart(program, result);
+std::string why_text(const Program& program, const Method& method, const PartitionResult& result) {
+  const Splits all = find_splits(program, method, result);
   std::string text;
-  for (const WhyApart& why : all.pairs)
-    text += fmt::format("{} and {} are apart: {}\n", why.first.str(), why.second.str(), why.text);
+  for (const Split& split : all.pairs)
+    text += fmt::format("{} and {} are apart: {}\n", split.first.str(), split.second.str(), split.text);
   return all.omitted == 0 ? text : text + fmt::format("and {} more\n", all.omitted);
 }
 
@@ -175,7 +175,7 @@ Result<std::string> partition_text(const Program& program, const Options& option
   for (const auto& method : program.methods) {
     TRY(PartitionResult result, partitioner->partition(program, *method));
     text += result_text(program, *method, result);
-    if (options.contains("why")) text += why_text(program, result);
+    if (options.contains("why")) text += why_text(program, *method, result);
     if (options.contains("patterns")) break;
   }
   return text;

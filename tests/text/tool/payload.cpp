@@ -9,7 +9,7 @@
 namespace depute {
 namespace {
 
-std::vector<NamedData> named_data_of(const PteFile& pte, std::span<const std::byte> bytes,
+std::vector<NamedData> named_data_of(const PteContents& pte, std::span<const std::byte> bytes,
                                      const std::shared_ptr<const MappedFile>& file) {
   std::vector<NamedData> all;
   for (const PteNamedData& named : pte.named_data) {
@@ -24,7 +24,7 @@ std::vector<NamedData> named_data_of(const PteFile& pte, std::span<const std::by
 
 Result<std::string> payload_text(const std::string& pte_path) {
   TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(pte_path));
-  TRY(PteFile pte, read_pte(file->bytes(), pte_path));
+  TRY(PteContents pte, read_pte(file->bytes(), pte_path));
   const std::vector<NamedData> data = named_data_of(pte, file->bytes(), file);
   std::string text;
   for (const ExecutionPlan& method : pte.methods) {

@@ -1,5 +1,4 @@
-// The compiler as a value: what is done in memory is what is done with files, and what a compiler has goes
-// with it.
+// The compiler as a value: memory and files give the same bytes, and backends and ops belong to one compiler.
 #include "depute/compiler.h"
 
 #include <gmock/gmock.h>
@@ -9,16 +8,20 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "depute/backend_op.h"
 #include "depute/capability_partitioner.h"
+#include "depute/compile.h"
 #include "depute/equal.h"
 #include "depute/function_backend.h"
 #include "depute/inspect.h"
 #include "depute/normalize.h"
 #include "depute/op.h"
 #include "depute/parse.h"
+#include "depute/report.h"
+#include "depute/requirement.h"
 #include "depute/to_backend.h"
 
 namespace depute {
@@ -38,7 +41,7 @@ std::vector<std::byte> bytes_of_file(const std::string& path) {
 template <typename T>
 T must(Result<T> result) {
   EXPECT_TRUE(result.has_value()) << result.error().str();
-  return result ? std::move(*result) : T();
+  return std::move(result).value();
 }
 
 TEST(Compiler, InMemoryGivesTheBytesOfTheFile) {
@@ -48,21 +51,20 @@ TEST(Compiler, InMemoryGivesTheBytesOfTheFile) {
   for (const BackendEntry& backend : compiler.registry().entries()) {
     SCOPED_TRACE(backend.name);
     const LowerOptions options{.backends = {{backend.name}}};
-    must(compiler.compile({.input = mlp, .lower = options, .output = output}));
-    Program program = must(compiler.load(bytes_of_file(mlp)));
-    Compiled compiled = must(compiler.lower(std::move(program), options));
-    PteBytes emitted = must(compiler.emit(compiled.program));
-    EXPECT_EQ(emitted.pte, bytes_of_file(output));
-    EXPECT_TRUE(emitted.external.empty());
+    must(compile(compiler, {.input = mlp, .lower = options, .output = output}));
+    const Delegated lowered = must(compiler.lower(must(compiler.load(bytes_of_file(mlp))), options));
+    const PteFile file = must(write(must(to_executorch(lowered))));
+    EXPECT_EQ(file.pte, bytes_of_file(output));
+    EXPECT_TRUE(file.external.empty());
   }
   std::filesystem::remove(output);
 }
 
 TEST(Compiler, LoadsFilesAndBytesAlike) {
   const Compiler compiler;
-  Program of_file = must(compiler.load(std::string(mlp)));
-  Program of_bytes = must(compiler.load(bytes_of_file(mlp)));
-  EXPECT_EQ(first_difference(of_file, of_bytes), std::nullopt);
+  const Exported of_file = must(compiler.load(std::string(mlp)));
+  const Exported of_bytes = must(compiler.load(bytes_of_file(mlp)));
+  EXPECT_EQ(first_difference(of_file.program(), of_bytes.program()), std::nullopt);
 }
 
 // The caller's memory is used where it lies, as long as the program lives.
@@ -71,12 +73,12 @@ TEST(Compiler, LoadsBorrowedBytesWithoutACopy) {
   auto owner = std::make_shared<std::vector<std::byte>>(bytes_of_file(mlp));
   std::weak_ptr<std::vector<std::byte>> watch = owner;
   {
-    Program program = must(compiler.load(*owner, owner, "mine.pt2"));
+    const Exported exported = must(compiler.load(*owner, owner, "mine.pt2"));
     const std::byte* first = owner->data();
     const std::byte* last = first + owner->size();
     owner.reset();
     EXPECT_FALSE(watch.expired());
-    for (const auto& [key, data] : program.data) {
+    for (const auto& [key, data] : exported.program().data) {
       EXPECT_GE(data.dense_bytes().data(), first);
       EXPECT_LT(data.dense_bytes().data(), last);
     }
@@ -85,44 +87,36 @@ TEST(Compiler, LoadsBorrowedBytesWithoutACopy) {
 }
 
 TEST(Compiler, RefusalsOfBytesNameThem) {
-  auto program = Compiler().load(bytes("program\nmethod f(%x: f32[2) {\n"), "mine.ir");
-  ASSERT_FALSE(program.has_value());
-  EXPECT_THAT(program.error().where, HasSubstr("mine.ir:2"));
+  auto exported = Compiler().load(bytes("program\nmethod f(%x: f32[2) {\n"), "mine.ir");
+  ASSERT_FALSE(exported.has_value());
+  EXPECT_THAT(exported.error().where, HasSubstr("mine.ir:2"));
   auto empty = Compiler().load(std::vector<std::byte>(), "nothing");
   ASSERT_FALSE(empty.has_value());
   EXPECT_EQ(empty.error().str(), "[read] nothing: the file is empty");
 }
 
-TEST(Compiler, LowerRefusesWhatIsNotSound) {
-  Program program;
-  program.methods.push_back(nullptr);
-  auto lowered = Compiler().lower(std::move(program));
-  ASSERT_FALSE(lowered.has_value());
-  EXPECT_THAT(lowered.error().str(), HasSubstr("methods is null"));
-}
-
-TEST(Compiler, EachStepRefusesWhatIsNotSound) {
-  auto unsound = [] {
+TEST(Compiler, RefusesUnsoundPrograms) {
+  const auto unsound = [] {
     Program program;
     program.methods.push_back(nullptr);
     return program;
   };
-  auto left = lower_undelegated(unsound());
-  ASSERT_FALSE(left.has_value());
-  EXPECT_THAT(left.error().str(), HasSubstr("methods is null"));
-  auto emitted = Compiler().emit(unsound());
-  ASSERT_FALSE(emitted.has_value());
-  EXPECT_THAT(emitted.error().str(), HasSubstr("methods is null"));
+  const auto loaded = Compiler().load(unsound());
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_THAT(loaded.error().str(), HasSubstr("methods is null"));
+  const auto edge = Compiler().edge(unsound());
+  ASSERT_FALSE(edge.has_value());
+  EXPECT_THAT(edge.error().str(), HasSubstr("methods is null"));
 }
 
-TEST(Compiler, EmitRefusesWithTheReason) {
+TEST(Compiler, ToExecutorchGivesTheReason) {
   const Compiler compiler;
   Program program =
       must(parse_program("program\nmethod forward(%x: f32[2]) {\n"
                          "  %y: f32[2] = mylib.thing.default(%x)\n  return %y\n}\n"));
-  auto emitted = compiler.emit(program);
-  ASSERT_FALSE(emitted.has_value());
-  EXPECT_THAT(emitted.error().str(), HasSubstr("mylib.thing.default"));
+  auto executable = to_executorch(must(compiler.lower(must(compiler.load(std::move(program))))));
+  ASSERT_FALSE(executable.has_value());
+  EXPECT_THAT(executable.error().str(), HasSubstr("mylib.thing.default"));
 }
 
 constexpr const char* square = R"(program
@@ -162,8 +156,8 @@ TEST(Compiler, HasItsOwnBackendsAndOps) {
   EXPECT_NE(one.registry().ops()->find(Name("chip_a.square.default")), nullptr);
   EXPECT_EQ(two.registry().ops()->find(Name("chip_a.square.default")), nullptr);
   EXPECT_EQ(torch_ops()->find(Name("chip_a.square.default")), nullptr);
-  Compiled lowered = must(one.lower(must(one.load(bytes(squares))), {.backends = {{"chip_a"}}}));
-  EXPECT_EQ(lowered.program.delegates.size(), 1u);
+  const Delegated lowered = must(one.lower(must(one.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+  EXPECT_EQ(lowered.program().delegates.size(), 1u);
   auto refused = two.lower(must(two.load(bytes(squares))), {.backends = {{"chip_a"}}});
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().str(), HasSubstr("there is no backend 'chip_a'"));
@@ -171,13 +165,13 @@ TEST(Compiler, HasItsOwnBackendsAndOps) {
 
 // Records belong to the program that uses them: it may outlive its compiler.
 TEST(Compiler, ProgramsOutliveTheCompiler) {
-  Compiled lowered;
+  std::optional<Delegated> lowered;
   {
     Compiler compiler{Registry()};
     ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
     lowered = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
   }
-  const Node& own = *lowered.program.delegates.at(0)->original->methods[0]->graph->first();
+  const Node& own = *lowered->program().delegates.at(0)->original->methods[0]->graph->first();
   ASSERT_NE(own.def(), nullptr);
   EXPECT_EQ(own.def()->backend_op->name, own.op());
 }
@@ -194,13 +188,16 @@ void expect_own_records(const Program& program) {
 TEST(Compiler, ProgramsKeepTheRecordsOfTheirGraphs) {
   for (const char* model : {mlp, "tests/models/samples/cond.pt2"}) {
     const Compiler compiler;
-    Program program = must(compiler.load(bytes_of_file(model)));
-    expect_own_records(program);
-    expect_own_records(clone(program));
-    Compiled lowered = must(Compiler().lower(std::move(program), {.backends = {{"xnnpack"}}}));
-    EXPECT_FALSE(lowered.program.delegates.empty());
-    expect_own_records(lowered.program);
-    expect_own_records(must(lower_undelegated(std::move(lowered.program))));
+    const LowerOptions options{.backends = {{"xnnpack"}}};
+    Exported exported = must(compiler.load(bytes_of_file(model)));
+    expect_own_records(exported.program());
+    expect_own_records(clone(exported.program()));
+    Edge edge = must(Compiler().to_edge(std::move(exported), options));
+    expect_own_records(edge.program());
+    Delegated delegated = must(Compiler().to_backend(std::move(edge), options));
+    EXPECT_FALSE(delegated.program().delegates.empty());
+    expect_own_records(delegated.program());
+    expect_own_records(must(lower_undelegated(std::move(delegated))).program());
   }
 }
 
@@ -214,10 +211,11 @@ TEST(Compiler, AsksPartitionersOfItsCaller) {
   Compiler compiler{Registry()};
   ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
   const BackendRequest request{.name = "own", .partitioner = taking("aten.mul.Tensor", "chip_a")};
-  Compiled lowered = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {request}}));
-  ASSERT_EQ(lowered.program.delegates.size(), 1u);
-  EXPECT_EQ(lowered.program.delegates[0]->name, "own0");
-  EXPECT_EQ(lowered.report.nodes.at(0).owner, "own");
+  const Delegated lowered =
+      must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {request}}));
+  ASSERT_EQ(lowered.program().delegates.size(), 1u);
+  EXPECT_EQ(lowered.program().delegates[0]->name, "own0");
+  EXPECT_EQ(make_report(lowered).nodes.at(0).owner, "own");
   EXPECT_EQ(must(compiler.partitioner(request)), request.partitioner);
   EXPECT_NE(must(compiler.partitioner({.name = "chip_a"})), nullptr);
   EXPECT_FALSE(compiler.partitioner({.name = "chip_b"}).has_value());
@@ -241,9 +239,9 @@ TEST(Compiler, TransformsComeBeforeBackends) {
     return program;
   };
   const BackendRequest request{.name = "own", .partitioner = taking("aten.sigmoid.default", "chip_a")};
-  Compiled lowered = must(
+  const Delegated lowered = must(
       compiler.lower(must(compiler.load(bytes(squares))), {.backends = {request}, .transforms = {renamed}}));
-  EXPECT_EQ(lowered.program.delegates.size(),
+  EXPECT_EQ(lowered.program().delegates.size(),
             1u);  // silu is normalized again, before the partitioner is asked
   auto refused = compiler.lower(must(compiler.load(bytes(squares))), {.transforms = {renamed, fails}});
   ASSERT_FALSE(refused.has_value());
@@ -253,23 +251,29 @@ TEST(Compiler, TransformsComeBeforeBackends) {
 
 TEST(Compiler, JoinsMethodsUnderNewNames) {
   const Compiler compiler;
-  std::vector<std::pair<std::string, Program>> methods;
+  std::vector<std::pair<std::string, Exported>> methods;
   methods.emplace_back("a", must(compiler.load(bytes(squares))));
   methods.emplace_back("b", must(compiler.load(bytes_of_file(mlp))));
-  Program joined = must(compiler.join(std::move(methods)));
-  ASSERT_EQ(joined.methods.size(), 2u);
-  EXPECT_EQ(joined.methods[1]->name, "b");
-  EXPECT_FALSE(must(compiler.emit(must(compiler.lower(std::move(joined))).program)).pte.empty());
+  Exported joined = must(compiler.join(std::move(methods)));
+  ASSERT_EQ(joined.program().methods.size(), 2u);
+  EXPECT_EQ(joined.program().methods[1]->name, "b");
+  methods.clear();
+  methods.emplace_back("c", must(compiler.load(bytes(squares))));
+  joined = must(compiler.join(std::move(joined), std::move(methods)));
+  ASSERT_EQ(joined.program().methods.size(), 3u);
+  EXPECT_EQ(joined.program().methods[2]->name, "c");
+  EXPECT_FALSE(must(write(must(to_executorch(must(compiler.lower(joined)))))).pte.empty());
   methods.clear();
   methods.emplace_back("a", must(compiler.load(bytes(squares))));
+  EXPECT_FALSE(compiler.join(std::move(joined), methods).has_value());
   methods.emplace_back("a", must(compiler.load(bytes(squares))));
   EXPECT_FALSE(compiler.join(std::move(methods)).has_value());
 }
 
-TEST(Compiler, TellsTheDebugMapOfItsBytes) {
+TEST(Compiler, DebugMapNamesTheFile) {
   const Compiler compiler;
-  Compiled lowered = must(compiler.lower(must(compiler.load(bytes_of_file(mlp)))));
-  EXPECT_THAT(must(compiler.debug_map(lowered.program, {}, "m.pte")), HasSubstr("\"m.pte\""));
+  const Delegated lowered = must(compiler.lower(must(compiler.load(bytes_of_file(mlp)))));
+  EXPECT_THAT(debug_map(must(to_executorch(lowered)), "m.pte"), HasSubstr("\"m.pte\""));
 }
 
 TEST(Registry, ABackendTakesThePlaceOfAnother) {
@@ -282,67 +286,87 @@ TEST(Registry, ABackendTakesThePlaceOfAnother) {
   EXPECT_FALSE(registry.replace(std::make_unique<FunctionBackend>("chip_b", mine)).has_value());
   ASSERT_TRUE(registry.replace(std::make_unique<FunctionBackend>("chip_a", mine)).has_value());
   Compiler compiler(std::move(registry));
-  Compiled lowered = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
-  EXPECT_EQ(lowered.program.delegates.at(0)->processed_bytes->size(), 4u);
+  const Delegated lowered =
+      must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+  EXPECT_EQ(lowered.program().delegates.at(0)->processed_bytes->size(), 4u);
 }
 
-// A program that another compiler loaded is read with this one's records.
-TEST(Compiler, LowersProgramsOfOthers) {
-  Compiler compiler{Registry()};
-  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
-  Program program =
-      must(parse_program("program\nmethod forward(%x: f32[2]) {\n"
-                         "  %y: f32[2] = chip_a.square.default(%x)\n  return %y\n}\n"));
-  EXPECT_EQ(program.methods[0]->graph->first()->def(), nullptr);
-  Compiled lowered = must(compiler.lower(std::move(program), {.backends = {{"chip_a"}}}));
-  ASSERT_EQ(lowered.program.delegates.size(), 1u);
-}
-
-// The steps that lower() is made of, one by one, give what it gives.
-TEST(Compiler, ItsStepsCompose) {
-  Compiler compiler{Registry()};
-  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
-  const Registry& registry = compiler.registry();
-  Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
-
-  Program program = must(normalize(must(compiler.load(bytes(squares)))));
-  const Name op("chip_a.square.default");
-  EXPECT_EQ(must(bind_backend_ops(program, registry.ops(), std::span(&op, 1))), 1u);
-  Report report = make_report(program);
-  auto partitioner = must(make_partitioner(*registry.find("chip_a"), {}));
-  Lowered lowered = must(to_backend(program, *partitioner, registry));
-  add_verdicts(report, "chip_a", lowered.verdicts);
-  program = must(lower_undelegated(std::move(lowered.program)));
-  add_delegates(report, program);
-  EXPECT_EQ(first_difference(program, whole.program), std::nullopt);
-  EXPECT_EQ(report.delegated_nodes(), whole.report.delegated_nodes());
-  EXPECT_THAT(unmet(report, must(parse_requirements("coverage>=100%,partitions<=1"))), ElementsAre());
-}
-
-// The same with the step between them that binds the ops and asks the backend, in any table of ops.
-TEST(Compiler, HandsOverWhatWasNormalized) {
+// A program whose ops come from another table gets the records of this compiler.
+TEST(Compiler, LowersProgramsOfOtherTables) {
   Compiler compiler{Registry()};
   ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
   const LowerOptions options{.backends = {{"chip_a"}}};
-  Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), options));
-
-  Program program = must(normalize(must(Compiler().load(bytes(squares)))));
-  Report report = make_report(program);
-  Compiled given = must(compiler.hand_over({std::move(program), std::move(report)}, options));
-  program = must(lower_undelegated(std::move(given.program)));
-  EXPECT_EQ(first_difference(program, whole.program), std::nullopt);
+  const auto call = [] {
+    Program program =
+        must(parse_program("program\nmethod forward(%x: f32[2]) {\n"
+                           "  %y: f32[2] = chip_a.square.default(%x)\n  return %y\n}\n"));
+    EXPECT_EQ(program.methods[0]->graph->first()->def(), nullptr);
+    return program;
+  };
+  const Delegated lowered = must(compiler.lower(must(compiler.load(call())), options));
+  ASSERT_EQ(lowered.program().delegates.size(), 1u);
+  // A stage of another compiler.
+  const Exported exported = must(Compiler().load(call()));
+  EXPECT_EQ(must(compiler.lower(exported, options)).program().delegates.size(), 1u);
+  const Edge edge = must(Compiler().edge(call()));
+  EXPECT_EQ(must(compiler.to_backend(edge, options)).program().delegates.size(), 1u);
 }
 
-TEST(Compiler, HandsOverNothingOfMethodsThatAreNotThere) {
-  Program program = must(normalize(must(Compiler().load(bytes(squares)))));
-  Compiled normalized{std::move(program), {}};
-  const auto given =
-      Compiler().hand_over(std::move(normalized), {.backends = {{.name = "demo", .method = "no"}}});
-  ASSERT_FALSE(given.has_value());
-  EXPECT_THAT(given.error().str(), HasSubstr("there is no method 'no'"));
-  Program unsound;
-  unsound.methods.push_back(nullptr);
-  EXPECT_FALSE(Compiler().hand_over({std::move(unsound), {}}).has_value());
+// lower() gives the same program as the functions that it consists of.
+TEST(Compiler, ItsStepsCompose) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const LowerOptions options{.backends = {{"chip_a"}}};
+  const Delegated whole = must(compiler.lower(must(compiler.load(bytes(squares))), options));
+
+  Exported exported = must(compiler.quantize(must(compiler.load(bytes(squares))), options));
+  Edge edge = must(compiler.to_edge(std::move(exported), options));
+  Delegated delegated = must(compiler.to_backend(std::move(edge), options));
+  delegated = must(lower_undelegated(std::move(delegated)));
+  EXPECT_EQ(first_difference(delegated.program(), whole.program()), std::nullopt);
+  const Report report = make_report(delegated);
+  EXPECT_EQ(report.delegated_nodes(), make_report(whole).delegated_nodes());
+  EXPECT_THAT(unmet(report, must(parse_requirements("coverage>=100%,partitions<=1"))), ElementsAre());
+}
+
+// The functions on programs, which the steps use, give the same program, too.
+TEST(Compiler, FunctionsOnProgramsCompose) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const Registry& registry = compiler.registry();
+  const Delegated whole =
+      must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+
+  Program program = must(normalize(clone(must(compiler.load(bytes(squares))).program())));
+  const Name op("chip_a.square.default");
+  EXPECT_EQ(must(bind_backend_ops(program, registry.ops(), std::span(&op, 1))), 1u);
+  auto partitioner = must(make_partitioner(*registry.find("chip_a"), {}));
+  Lowered lowered = must(to_backend(program, *partitioner, registry));
+  must(expand_backend_ops(lowered.program, BackendOpsToExpand::WithoutKernel));
+  program = must(normalize_undelegated(std::move(lowered.program)));
+  EXPECT_EQ(first_difference(program, whole.program()), std::nullopt);
+}
+
+// edge() and to_backend() bind the backends' ops in a program that normalize() made, in any table of ops.
+TEST(Compiler, DelegatesNormalizedPrograms) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const LowerOptions options{.backends = {{"chip_a"}}};
+  const Delegated whole = must(compiler.lower(must(compiler.load(bytes(squares))), options));
+
+  Program program = must(normalize(clone(must(Compiler().load(bytes(squares))).program())));
+  Edge edge = must(compiler.edge(std::move(program)));
+  const Delegated lowered = must(lower_undelegated(must(compiler.to_backend(std::move(edge), options))));
+  EXPECT_EQ(first_difference(lowered.program(), whole.program()), std::nullopt);
+}
+
+TEST(Compiler, ToBackendRefusesUnknownMethods) {
+  const Compiler compiler;
+  Edge edge = must(compiler.to_edge(must(compiler.load(bytes(squares)))));
+  const auto delegated =
+      compiler.to_backend(std::move(edge), {.backends = {{.name = "demo", .method = "no"}}});
+  ASSERT_FALSE(delegated.has_value());
+  EXPECT_THAT(delegated.error().str(), HasSubstr("there is no method 'no'"));
 }
 
 // Tags alone say what is delegated: a result may have no verdicts.
@@ -359,9 +383,12 @@ TEST(Compiler, CoverageFollowsFromTags) {
   const BackendRequest own{.name = "own", .partitioner = std::make_shared<TagsWithoutVerdicts>()};
   Program program = must(parse_program(
       "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.tan.default(%x) #1\n  return %y\n}\n"));
-  const Compiled lowered = must(Compiler().lower(std::move(program), {.backends = {own}}));
-  EXPECT_EQ(lowered.report.coverage(), 100.0);
-  EXPECT_THAT(unmet(lowered.report, must(parse_requirements("coverage>=100%"))), ElementsAre());
+  const Compiler compiler;
+  const Delegated lowered =
+      must(compiler.lower(must(compiler.load(std::move(program))), {.backends = {own}}));
+  const Report report = make_report(lowered);
+  EXPECT_EQ(report.coverage(), 100.0);
+  EXPECT_THAT(unmet(report, must(parse_requirements("coverage>=100%"))), ElementsAre());
 }
 
 // Sanitizers keep what is freed.
@@ -399,9 +426,9 @@ TEST(Compiler, AThousandModelsInTurnTakeNoMoreMemoryThanAHundred) {
   std::size_t after_warm_up = 0;
   for (int i = 0; i < 1000; ++i) {
     const Compiler compiler;
-    Compiled lowered =
+    Delegated lowered =
         must(compiler.lower(must(compiler.load(bytes(model(i)))), {.backends = {{"xnnpack"}}}));
-    EXPECT_FALSE(must(compiler.emit(lowered.program)).pte.empty());
+    EXPECT_FALSE(must(write(must(to_executorch(std::move(lowered))))).pte.empty());
     if (i == 199) after_warm_up = resident_bytes();
   }
   if (is_memory_told) {

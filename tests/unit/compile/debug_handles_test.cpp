@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "depute/compiler.h"
+#include "depute/compile.h"
 
 namespace depute {
 namespace {
@@ -48,9 +48,9 @@ TEST_P(DebugHandles, SurviveEveryPass) {
   CompileOptions options;
   options.input = std::string("tests/models/samples/") + sample + ".pt2";
   if (*backend != 0) options.lower.backends.push_back({backend, {}});
-  auto compiled = Compiler().compile(options);
+  auto compiled = compile(Compiler(), options);
   ASSERT_TRUE(compiled) << compiled.error().str();
-  EXPECT_GT(check(compiled->program, "method"), 0);
+  EXPECT_GT(check(compiled->delegated.program(), "method"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, DebugHandles,

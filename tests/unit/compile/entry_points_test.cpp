@@ -8,11 +8,13 @@
 #include <new>
 #include <stdexcept>
 
+#include "depute/compile.h"
 #include "depute/compiler.h"
 #include "depute/normalize.h"
 #include "depute/parse.h"
 #include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
+#include "lower/delegate_parts.h"
 #include "plan/plan.h"
 #include "support/check.h"
 #include "support/guarded.h"
@@ -35,7 +37,7 @@ std::string output_path() {
       .string();
 }
 
-// What each of the steps says to the program that `make` gives.
+// The outcome of each entry point for the program that `make` returns: "done", or its error.
 template <typename Make>
 std::vector<std::string> answers(Make&& make) {
   Registry registry = make_registry();
@@ -51,8 +53,9 @@ std::vector<std::string> answers(Make&& make) {
   note(to_backend(constant, partitioner, registry));
   note(to_backend(constant, by_method, registry));
   note(to_backend("BackendWithDelegateMappingDemo", constant, {}, registry));
-  note(make_plan(constant));
-  note(write_pte(constant, Plan(), output_path()));
+  const Compiler compiler;
+  note(compiler.load(make()));
+  note(compiler.edge(make()));
   return texts;
 }
 
@@ -76,8 +79,20 @@ TEST(EntryPoints, RefuseAProgramThatIsNotSound) {
   EXPECT_THAT(answers(no_data), testing::Each(HasSubstr("no data \"w\"")));
 }
 
+Result<PteFile> write_delegated(Delegated delegated) {
+  DEPUTE_TRY(const Executable executable, to_executorch(std::move(delegated)));
+  return write(executable);
+}
+
+Result<PteFile> write_program(Program program, const LowerOptions& options = {}) {
+  const Compiler compiler;
+  DEPUTE_TRY(Exported exported, compiler.load(std::move(program)));
+  DEPUTE_TRY(Delegated delegated, compiler.lower(std::move(exported), options));
+  return write_delegated(std::move(delegated));
+}
+
 TEST(EntryPoints, CompileNeedsAProgram) {
-  auto compiled = Compiler().compile({});
+  auto compiled = compile(Compiler(), {});
   ASSERT_FALSE(compiled.has_value());
   EXPECT_EQ(compiled.error().code, "usage");
 }
@@ -93,26 +108,40 @@ method forward(%p: bool[], %x: f32[2]) {
   return %y
 }
 )");
-  auto lowered = lower_undelegated(std::move(program));
+  const Compiler compiler;
+  auto edge = compiler.edge(std::move(program));
+  ASSERT_TRUE(edge.has_value()) << edge.error().str();
+  auto delegated = compiler.to_backend(*std::move(edge), {});
+  ASSERT_TRUE(delegated.has_value()) << delegated.error().str();
+  auto lowered = lower_undelegated(*std::move(delegated));
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  EXPECT_EQ(lowered->methods[0]->bodies.size(), 2u);
-  EXPECT_TRUE(Compiler().emit(*lowered).has_value());
+  EXPECT_EQ(lowered->program().methods[0]->bodies.size(), 2u);
+  EXPECT_TRUE(write_delegated(*std::move(lowered)).has_value());
 }
 
-TEST(EntryPoints, EmitRefusesElidedBytes) {
-  Program program = parse(R"(program
+TEST(EntryPoints, ElidedBytesAreRefused) {
+  const auto elided = [] {
+    return parse(R"(program
 data "w": f32[2] = elided(8, "xxh3:00000000000000000000000000000001")
 method forward(%w: f32[2] = param "w", %x: f32[2]) {
   %y: f32[2] = aten.add.Tensor(%x, %w)
   return %y
 }
 )");
-  auto emitted = Compiler().emit(program);
-  ASSERT_FALSE(emitted.has_value());
-  EXPECT_EQ(emitted.error().str(), "[write_pte] data \"w\": this text leaves out the constant's bytes");
+  };
+  const std::string message = " data \"w\": this text leaves out the constant's bytes";
+  const auto loaded = Compiler().load(elided());
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_EQ(loaded.error().str(), "[read]" + message);
+  const Program program = elided();
+  const auto plan = make_plan(program);
+  ASSERT_TRUE(plan.has_value()) << plan.error().str();
+  const auto refused = write_pte(program, *plan, output_path());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().str(), "[write_pte]" + message);
 }
 
-TEST(EntryPoints, EmitRefusesElidedBytesOfDelegates) {
+TEST(EntryPoints, ElidedBytesOfDelegatesAreNotWritten) {
   const std::string elided = "elided(9, \"xxh3:33119477ede5dcd5e9716427681d5860\")\n";
   const std::string method =
       "method forward(%x: f32[2]) {\n  %y: f32[2] = delegate.call(@d, %x)\n  return %y\n}\n";
@@ -120,25 +149,19 @@ TEST(EntryPoints, EmitRefusesElidedBytesOfDelegates) {
   for (const std::string& parts :
        {"blob " + elided, inner,
         "blob \"\"\noriginal {\ndelegate d backend \"B\" {\n" + inner + "}\n" + method + "}\n"}) {
-    const auto emitted =
-        Compiler().emit(parse("program\ndelegate d backend \"A\" {\n" + parts + "}\n" + method));
-    ASSERT_FALSE(emitted.has_value());
-    EXPECT_EQ(emitted.error().str(), "[write_pte] delegate d: this text leaves out bytes of its payload")
+    const auto file = write_program(parse("program\ndelegate d backend \"A\" {\n" + parts + "}\n" + method));
+    ASSERT_FALSE(file.has_value());
+    EXPECT_EQ(file.error().str(), "[write_pte] delegate d: this text leaves out bytes of its payload")
         << parts;
   }
 }
 
-TEST(EntryPoints, EmitRefusesDelegatesWithoutPayload) {
-  const Registry registry = make_registry();
-  const WholeProgramPartitioner partitioner("all", {"BackendWithDelegateMappingDemo", {}});
-  const Program program = parse(
-      "program\nmethod forward(%x: f32[2]) {\n"
-      "%y: f32[2] = aten.tan.default(%x)\nreturn %y\n}");
-  auto lowered = to_backend(program, partitioner, registry, {.without_payloads = true});
-  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  auto emitted = Compiler().emit(lowered->program);
-  ASSERT_FALSE(emitted.has_value());
-  EXPECT_THAT(emitted.error().str(), HasSubstr("delegate all0: it has no payload"));
+TEST(EntryPoints, DelegatesWithoutPayloadAreNotWritten) {
+  const auto file = write_program(parse("program\nmethod forward(%x: f32[2]) {\n"
+                                        "%y: f32[2] = aten.tan.default(%x)\nreturn %y\n}"),
+                                  {.backends = {{"demo"}}, .without_payloads = true});
+  ASSERT_FALSE(file.has_value());
+  EXPECT_THAT(file.error().str(), HasSubstr("delegate demo0: it has no payload"));
 }
 
 TEST(EntryPoints, TheLastDebugHandleHasNoneBehindIt) {
@@ -164,13 +187,13 @@ TEST(EntryPoints, RefuseAnAlignmentThatIsAFileOfPadding) {
   delegate->named_data.push_back(
       {.key = "k", .storage = Storage::owned({std::byte{1}}), .alignment = std::size_t{1} << 31});
   program.delegates.push_back(std::move(delegate));
-  auto emitted = Compiler().emit(program);
-  ASSERT_FALSE(emitted.has_value());
+  auto file = write_program(clone(program));
+  ASSERT_FALSE(file.has_value());
   EXPECT_THAT(
-      emitted.error().message,
+      file.error().message,
       HasSubstr("the alignment 2147483648 of named data \"k\" is no power of two from 1 to 16777216"));
   program.delegates[0]->named_data[0].alignment = max_alignment;
-  EXPECT_TRUE(Compiler().emit(program).has_value());
+  EXPECT_TRUE(write_program(std::move(program)).has_value());
 }
 
 TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
@@ -183,11 +206,15 @@ TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
   }
 }
 
-// Calls that fit their schema and still cannot be run, of a program that nobody has verified or normalized.
+// Lowers a program that is neither verified nor normalized to XNNPACK.
+Result<Lowered> delegated_unverified(const Program& program) {
+  const Registry registry = make_registry();
+  DEPUTE_TRY(auto partitioner, registry.find("xnnpack")->make_partitioner({}));
+  return delegate_parts(program, {{"forward", partitioner.get()}}, registry, {});
+}
+
+// Calls that fit their schema and still cannot be run.
 TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
-  Registry registry = make_registry();
-  auto partitioner = registry.find("xnnpack")->make_partitioner({});
-  ASSERT_TRUE(partitioner.has_value());
   for (const char* call :
        {"aten.mean.dim(%x, [-1, 2147483648])", "aten.mean.dim(%x, [9, 8], true)",
         "aten.amax.default(%x, [7])", "aten.permute.default(%x, [0, 1, 2, 99])",
@@ -199,18 +226,15 @@ TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
     for (const char* size : {"4", "s0"}) {
       Program program = parse(std::string("program\ndim s0 in [1, 9]\nmethod forward(%x: f32[2, 3, 4, ") +
                               size + "]) {\n%y: f32[2, 3, 4, " + size + "] = " + call + "\nreturn %y\n}");
-      auto lowered = to_backend(program, **partitioner, registry, {.verified = true});
+      auto lowered = delegated_unverified(program);
       EXPECT_TRUE(lowered.has_value()) << call << ": " << lowered.error().str();
       EXPECT_TRUE(!lowered || lowered->program.delegates.empty()) << call;
     }
   }
 }
 
-// The same of sizes that divide nothing, and of results that are not what the op gives.
+// Sizes that divide nothing, and results whose types are not those of the op.
 TEST(EntryPoints, XnnpackRefusesWhatItWouldDivideByZero) {
-  Registry registry = make_registry();
-  auto partitioner = registry.find("xnnpack")->make_partitioner({});
-  ASSERT_TRUE(partitioner.has_value());
   const std::string weight =
       "data \"w\": f32[4, 3, 1, 1] = zeros\nmethod forward(%w: f32[4, 3, 1, 1] = param \"w\", ";
   const std::string convolution =
@@ -227,7 +251,7 @@ TEST(EntryPoints, XnnpackRefusesWhatItWouldDivideByZero) {
         std::string("method forward(%x: f32[1, 3, 4, 4]) {\n%y: f32[] = aten.slice.Tensor(%x, 3, 0, 2)"),
         std::string("method forward(%x: f32[1, 3, 4, 4]) {\n%y: f32[] = aten.mean.dim(%x, [2, 3])")}) {
     Program program = parse("program\n" + text + "\nreturn %y\n}");
-    auto lowered = to_backend(program, **partitioner, registry, {.verified = true});
+    auto lowered = delegated_unverified(program);
     ASSERT_TRUE(lowered.has_value()) << text << ": " << lowered.error().str();
     EXPECT_TRUE(lowered->program.delegates.empty()) << text;
   }
@@ -245,16 +269,16 @@ TEST(EntryPoints, CompileTakesADelegateWithoutBytes) {
   CompileOptions options;
   options.input = path;
   options.reports = {output_path() + ".json"};
-  auto reported = Compiler().compile(options);
+  auto reported = compile(Compiler(), options);
   ASSERT_TRUE(reported.has_value()) << reported.error().str();
   EXPECT_EQ(reported->report.delegates.at(0).blob_bytes, 0u);
   options.output = output_path();
-  auto refused = Compiler().compile(options);
+  auto refused = compile(Compiler(), options);
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().str(), HasSubstr("delegate d: it has no payload"));
   write("blob \"\"\n");
   options.debug_map = output_path() + ".map";
-  auto compiled = Compiler().compile(options);
+  auto compiled = compile(Compiler(), options);
   ASSERT_TRUE(compiled.has_value()) << compiled.error().str();
   EXPECT_EQ(compiled->report.delegates.at(0).blob_bytes, 0u);
   for (const std::string& file : {path, options.output, options.reports[0], options.debug_map})
@@ -271,18 +295,20 @@ Program with_constant(std::shared_ptr<const Storage> storage) {
   return program;
 }
 
-Result<WriteSummary> write(const Program& program, int jobs) {
-  auto plan = make_plan(program);
-  EXPECT_TRUE(plan.has_value()) << plan.error().str();
-  return write_pte(program, *plan, output_path(), {.jobs = jobs});
+Result<PteFile> write_to_file(Program program, int jobs) {
+  const Compiler compiler;
+  DEPUTE_TRY(Exported exported, compiler.load(std::move(program)));
+  DEPUTE_TRY(Delegated delegated, compiler.lower(std::move(exported)));
+  DEPUTE_TRY(const Executable executable, to_executorch(std::move(delegated), {.jobs = jobs}));
+  return write_file(executable, output_path());
 }
 
 TEST(EntryPoints, MakeABrokenCheckADiagnostic) {
   Plan plan;
   plan.constants.push_back(
       {.type = make_tensor(ScalarType::F32, {4}), .storage = Storage::owned(std::vector<std::byte>(3))});
-  auto written = write_pte(parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}"), plan,
-                           output_path(), {.verified = true});
+  auto written =
+      write_pte(parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}"), plan, output_path());
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code, "internal");
   EXPECT_THAT(written.error().message, HasSubstr("CHECK("));
@@ -291,7 +317,8 @@ TEST(EntryPoints, MakeABrokenCheckADiagnostic) {
 
 TEST(EntryPoints, ToldBytesThatAreNotAsManyAsPromised) {
   for (int jobs : {1, 4}) {
-    auto written = write(with_constant(Storage::lazy(16, [] { return std::vector<std::byte>(3); })), jobs);
+    auto written =
+        write_to_file(with_constant(Storage::lazy(16, [] { return std::vector<std::byte>(3); })), jobs);
     ASSERT_FALSE(written.has_value());
     EXPECT_EQ(written.error().code, "data");
     EXPECT_EQ(written.error().message, "3 bytes produced, 16 promised");
@@ -301,13 +328,14 @@ TEST(EntryPoints, ToldBytesThatAreNotAsManyAsPromised) {
 
 TEST(EntryPoints, MakeAWantOfMemoryADiagnostic) {
   for (int jobs : {1, 4}) {
-    auto written = write(
+    auto written = write_to_file(
         with_constant(Storage::lazy(16, []() -> std::vector<std::byte> { throw std::bad_alloc(); })), jobs);
     ASSERT_FALSE(written.has_value());
     EXPECT_EQ(written.error().code, "memory");
-    written = write(with_constant(Storage::lazy(
-                        16, [] { return std::vector<std::byte>(std::vector<std::byte>().max_size() + 1); })),
-                    jobs);
+    written = write_to_file(
+        with_constant(Storage::lazy(
+            16, [] { return std::vector<std::byte>(std::vector<std::byte>().max_size() + 1); })),
+        jobs);
     ASSERT_FALSE(written.has_value());
     EXPECT_EQ(written.error().code, "memory");
   }
@@ -319,21 +347,6 @@ TEST(EntryPoints, MakeOtherExceptionsADiagnostic) {
   EXPECT_EQ(outcome.error().code, "internal");
   EXPECT_EQ(outcome.error().message, "map::at");
   EXPECT_THROW((void)guarded([]() -> Status { throw 1; }), int);
-}
-
-TEST(EntryPoints, WriteRefusesAPlanOfAnotherProgram) {
-  Program program = with_constant(Storage::zeros(16));
-  auto plan = make_plan(program);
-  ASSERT_TRUE(plan.has_value());
-  plan->methods[0].delegates.push_back({.backend_id = "B", .compile_specs = {}, .index = 3});
-  auto written = write_pte(program, *plan, output_path());
-  ASSERT_FALSE(written.has_value());
-  EXPECT_THAT(written.error().message, HasSubstr("a delegate that the program does not have"));
-  plan = make_plan(program);
-  plan->constants[0].storage = nullptr;
-  written = write_pte(program, *plan, output_path());
-  ASSERT_FALSE(written.has_value());
-  EXPECT_THAT(written.error().message, HasSubstr("without dense data"));
 }
 
 }  // namespace

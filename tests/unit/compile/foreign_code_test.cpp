@@ -15,8 +15,8 @@
 #include "depute/to_backend.h"
 #include "depute/verify_input.h"
 #include "read/pte.h"
-#include "report/show_pte.h"
 #include "support/guarded.h"
+#include "tools/show/show_pte.h"
 
 namespace depute {
 namespace {
@@ -128,17 +128,19 @@ BackendEntry entry_of(const Faults& faults) {
           .support = [faults] { return run(faults.support), std::vector<SupportRow>(); }};
 }
 
-// What lower() and emit() say.
+// The outcome of all steps from load() to write(), and of the tools that read the bytes.
 Status lowered(const Faults& faults, LowerOptions options = {}, Program from = program()) {
   Compiler compiler((Registry()));
   DEPUTE_TRY_STATUS(compiler.add(entry_of(faults)));
   if (options.backends.empty()) options.backends = {{.name = "chip"}};
   options.cache = {.folder = ::testing::TempDir() + "foreign_code_cache", .max_bytes = 1};
-  DEPUTE_TRY(Compiled compiled, compiler.lower(std::move(from), options));
-  DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));
-  DEPUTE_TRY(PteFile file, read_pte(bytes.pte, "m.pte"));
-  DEPUTE_TRY(std::string shown, pte_text(file, bytes.pte, compiler.registry()));
-  DEPUTE_TRY(ByteLedger ledger, byte_ledger(bytes.pte, "m.pte", compiler.registry()));
+  DEPUTE_TRY(Exported exported, compiler.load(std::move(from)));
+  DEPUTE_TRY(Delegated delegated, compiler.lower(std::move(exported), options));
+  DEPUTE_TRY(const Executable executable, to_executorch(std::move(delegated)));
+  DEPUTE_TRY(const PteFile file, write(executable, "m.pte"));
+  DEPUTE_TRY(PteContents contents, read_pte(file.pte, file.name));
+  DEPUTE_TRY(std::string shown, pte_text(contents, file.pte, compiler.registry()));
+  DEPUTE_TRY(ByteLedger ledger, byte_ledger(file.pte, file.name, compiler.registry()));
   DEPUTE_TRY(std::vector<SupportRow> support, support_matrix(compiler.registry().entries()[0]));
   return {};
 }

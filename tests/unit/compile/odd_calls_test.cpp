@@ -241,13 +241,13 @@ void lower(const Compiler& compiler, Program program, const char* backend) {
     std::fprintf(stderr, "PROGRAM %s\n%s\n", backend, text.c_str());
   LowerOptions options;
   if (*backend != 0) options.backends.push_back({.name = backend});
-  auto lowered = compiler.lower(std::move(program), options);
-  if (!lowered) {
-    EXPECT_NE(lowered.error().code, "internal") << lowered.error().str() << "\n" << text;
-    return;
-  }
-  auto emitted = compiler.emit(lowered->program);
-  EXPECT_TRUE(emitted || emitted.error().code != "internal") << emitted.error().str() << "\n" << text;
+  const auto file = [&]() -> Result<PteFile> {
+    DEPUTE_TRY(Exported exported, compiler.load(std::move(program)));
+    DEPUTE_TRY(Delegated lowered, compiler.lower(std::move(exported), options));
+    DEPUTE_TRY(const Executable executable, to_executorch(std::move(lowered)));
+    return write(executable);
+  }();
+  EXPECT_TRUE(file || file.error().code != "internal") << file.error().str() << "\n" << text;
 }
 
 TEST(OddCalls, AreLoweredOrRefused) {

@@ -1,5 +1,5 @@
-// One program that several threads read, lower and plan at the same time: each gets what one alone gets, and
-// nobody writes on the program (the thread sanitizer would tell).
+// Several threads read, lower and plan one program at the same time. Each result is that of one thread alone, and
+// no thread writes to the program (the thread sanitizer checks this).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -10,7 +10,6 @@
 #include "depute/compiler.h"
 #include "depute/equal.h"
 #include "depute/find_matches.h"
-#include "depute/normalize.h"
 #include "depute/print.h"
 #include "depute/to_backend.h"
 #include "plan/plan.h"
@@ -24,10 +23,10 @@ constexpr int thread_count = 4;
 template <typename T>
 T must(Result<T> result) {
   EXPECT_TRUE(result.has_value()) << result.error().str();
-  return result ? std::move(*result) : T();
+  return std::move(result).value();
 }
 
-// What each of several threads gets that do the same at the same time.
+// The results of several threads that do the same work at the same time.
 template <typename T>
 std::vector<T> at_once(const std::function<T()>& work) {
   std::vector<T> results(thread_count);
@@ -39,9 +38,12 @@ std::vector<T> at_once(const std::function<T()>& work) {
 
 class TwoThreads : public ::testing::TestWithParam<const char*> {
  protected:
-  Program normalized() const {
-    Program program = must(compiler_.load(std::string("tests/models/samples/") + GetParam() + ".pt2"));
-    return must(normalize(std::move(program)));
+  Exported exported() const {
+    return must(compiler_.load(std::string("tests/models/samples/") + GetParam() + ".pt2"));
+  }
+  Edge normalized() const { return must(compiler_.to_edge(exported())); }
+  Delegated undelegated() const {
+    return must(lower_undelegated(must(compiler_.to_backend(normalized(), {}))));
   }
 
   const Compiler compiler_;
@@ -54,23 +56,24 @@ std::string text_of(const Plan& plan) {
 }
 
 TEST_P(TwoThreads, PlanOneProgram) {
-  const Program program = must(lower_undelegated(normalized()));
-  const auto work = [&] { return text_of(must(make_plan(program))); };
+  const Delegated lowered = undelegated();
+  const auto work = [&] { return text_of(must(make_plan(lowered.program()))); };
   const std::string alone = work();
   EXPECT_FALSE(alone.empty());
   for (const std::string& text : at_once<std::string>(work)) EXPECT_EQ(text, alone);
 }
 
-TEST_P(TwoThreads, EmitOneProgram) {
-  const Program program = must(lower_undelegated(normalized()));
-  const auto work = [&] { return must(compiler_.emit(program)).pte; };
+TEST_P(TwoThreads, WriteOneProgram) {
+  const Delegated lowered = undelegated();
+  const auto work = [&] { return must(write(must(to_executorch(lowered)))).pte; };
   const std::vector<std::byte> alone = work();
   EXPECT_FALSE(alone.empty());
   for (const auto& bytes : at_once<std::vector<std::byte>>(work)) EXPECT_EQ(bytes, alone);
 }
 
 TEST_P(TwoThreads, LowerOneProgramToEachBackend) {
-  const Program program = normalized();
+  const Edge edge = normalized();
+  const Program& program = edge.program();
   for (const BackendEntry& backend : compiler_.registry().entries()) {
     SCOPED_TRACE(backend.name);
     const auto partitioner = must(make_partitioner(backend, {}));
@@ -82,7 +85,8 @@ TEST_P(TwoThreads, LowerOneProgramToEachBackend) {
 }
 
 TEST_P(TwoThreads, LookForPatternsInOneProgram) {
-  const Program program = normalized();
+  const Edge edge = normalized();
+  const Program& program = edge.program();
   const std::vector<Pattern> patterns =
       must(parse_patterns("program\nmethod any(%x: none) {\n  %y: none = aten.relu.default(%x)\n"
                           "  return %y\n}\n"));
@@ -96,6 +100,24 @@ TEST_P(TwoThreads, LookForPatternsInOneProgram) {
   };
   const std::vector<const Node*> alone = work();
   for (const auto& found : at_once<std::vector<const Node*>>(work)) EXPECT_EQ(found, alone);
+}
+
+// Each thread takes a copy of each stage. No step may write to a program that another thread still reads.
+TEST_P(TwoThreads, LowerCopiesOfOneStage) {
+  const Exported first = exported();
+  for (const BackendEntry& backend : compiler_.registry().entries()) {
+    SCOPED_TRACE(backend.name);
+    const LowerOptions options{.backends = {{backend.name}}};
+    const Edge edge = must(compiler_.to_edge(first, options));
+    const auto from_exported = [&] { return print(must(compiler_.lower(first, options)).program()); };
+    const auto from_edge = [&] {
+      return print(must(lower_undelegated(must(compiler_.to_backend(edge, options)))).program());
+    };
+    const std::string alone = from_exported();
+    EXPECT_EQ(from_edge(), alone);
+    for (const std::string& text : at_once<std::string>(from_exported)) EXPECT_EQ(text, alone);
+    for (const std::string& text : at_once<std::string>(from_edge)) EXPECT_EQ(text, alone);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, TwoThreads,

@@ -272,8 +272,8 @@ BackendEntry entry_of_echo(std::string name) {
   return entry;
 }
 
-// By the names of delegates: a tag of two graphs has two. What nobody needs has none.
-TEST(ToBackend, TellsWhyDelegatesAreApartIfAsked) {
+// Splits are between delegates: a tag in two graphs has two delegates, and unneeded nodes have none.
+TEST(ToBackend, SplitsAreBetweenDelegates) {
   const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   graph @each(%x: f32[]) {
@@ -291,17 +291,14 @@ method forward(%x: f32[2]) {
 )");
   auto lowered = lower(program);
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  EXPECT_TRUE(lowered->apart.pairs.empty());
-
-  const Registry registry = registry_with(std::make_unique<EchoBackend>());
-  lowered = to_backend(program, TaggedPartitioner({"Echo", {}}), registry, {.tell_why_apart = true});
-  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  ASSERT_EQ(lowered->apart.pairs.size(), 2U);
-  const ApartDelegates& own = lowered->apart.pairs[0];
+  const Splits splits = splits_of(program, *lowered);
+  EXPECT_EQ(splits.omitted, 0U);
+  ASSERT_EQ(splits.pairs.size(), 2U);
+  const Split& own = splits.pairs[0];
   EXPECT_EQ(own.method, Name("forward"));
   EXPECT_TRUE(own.graph.empty());
   EXPECT_EQ(own.path, (std::vector{Name("a"), Name("m"), Name("b")}));
-  const ApartDelegates& inner = lowered->apart.pairs[1];
+  const Split& inner = splits.pairs[1];
   EXPECT_EQ(inner.graph, Name("each"));
   EXPECT_EQ(inner.first, Name("t0_1"));
   EXPECT_EQ(inner.second, Name("t1_1"));

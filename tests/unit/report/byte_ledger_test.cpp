@@ -12,7 +12,7 @@
 
 #include "read/ptd.h"
 #include "read/pte.h"
-#include "report/ledger_spans.h"
+#include "tools/size/ledger_spans.h"
 
 namespace depute {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/debug_map.h"
+#include "tools/profile/debug_map.h"
 
 #include <gtest/gtest.h>
 

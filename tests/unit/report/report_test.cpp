@@ -1,5 +1,5 @@
 // Requirements and the three forms of the report.
-#include "report/refusals_report.h"
+#include "depute/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -163,7 +163,7 @@ TEST_F(OutputSets, TemporaryFilesCanBeRemovedAtOnce) {
   std::vector<TemporaryFile> files;
   for (int i = 0; i < 5; ++i) files.push_back(std::move(*TemporaryFile::create(path("a"), 0666)));
   EXPECT_EQ(contents().size(), 5);
-  remove_temporary_files();
+  run_clean_ups();
   EXPECT_TRUE(contents().empty());
 }
 

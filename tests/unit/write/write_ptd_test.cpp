@@ -45,7 +45,7 @@ class WritePtd : public testing::Test {
   Result<WriteSummary> write(const Program& program, bool with_ptd = true, int jobs = 1) {
     const std::vector<DataFile> files =
         with_ptd ? std::vector<DataFile>{{path("m.ptd")}} : std::vector<DataFile>{};
-    auto plan = make_plan(program, {.external = files});
+    auto plan = make_plan(program, {.ptd = files});
     if (!plan) return Failure(plan.error());
     return write_pte(program, *plan, path("m.pte"), {.jobs = jobs, .ptd = files});
   }
@@ -54,7 +54,7 @@ class WritePtd : public testing::Test {
     std::ifstream file(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  PteFile pte() const {
+  PteContents pte() const {
     std::string file = bytes("m.pte");
     auto pte = read_pte(std::as_bytes(std::span(file)), "m.pte");
     EXPECT_TRUE(pte) << pte.error().str();
@@ -112,10 +112,10 @@ TEST_F(WritePtd, HoldsConstantsByName) {
 
 TEST_F(WritePtd, TheProgramRefersToTheFile) {
   Program program = parse(no_delegates);
-  auto plan = make_plan(program, {.external = {{path("m.ptd")}}});
+  auto plan = make_plan(program, {.ptd = {{path("m.ptd")}}});
   ASSERT_TRUE(plan);
   ASSERT_TRUE(write(program));
-  PteFile file = pte();
+  PteContents file = pte();
   EXPECT_EQ(plan_text(file.methods[0]), plan_text(plan->methods[0]));
   EXPECT_NE(plan_text(file.methods[0]).find("= external \"w\""), std::string::npos);
   EXPECT_EQ(file.constant_offsets.size(), 4);  // the number, nothing, and the output
@@ -183,7 +183,7 @@ TEST_F(WritePtd, TagsHaveFilesOfTheirOwn) {
   EXPECT_EQ(bytes_of(lora.data[0], "m_lora.ptd"), "ADAPTER");
   EXPECT_EQ(lora.data[0].offset % 2048, 0);
   EXPECT_FALSE(lora.data[0].layout);
-  PteFile file = pte();
+  PteContents file = pte();
   ASSERT_EQ(file.named_data.size(), 2);
   EXPECT_EQ((file.segment_base + file.segments[file.named_data[0].segment].offset) % 512, 0);
   EXPECT_EQ((file.segment_base + file.segments[file.named_data[1].segment].offset) % 4096, 0);
@@ -345,7 +345,7 @@ TEST_F(WritePtd, LayoutsThatTheBytesDoNotHaveAreRefused) {
 TEST_F(WritePtd, MemoryGetsTheBytesOfTheFiles) {
   Program program = parse(tagged);
   ASSERT_TRUE(write(program));
-  auto plan = make_plan(program, {.external = {{path("m.ptd")}}});
+  auto plan = make_plan(program, {.ptd = {{path("m.ptd")}}});
   ASSERT_TRUE(plan) << plan.error().str();
   auto memory = write_pte_bytes(program, *plan, {.ptd = {{path("m.ptd")}}}, path("m.pte"));
   ASSERT_TRUE(memory) << memory.error().str();
@@ -387,7 +387,7 @@ method forward(%a: f32[4] = buffer "a", %b: f32[2, 2] = buffer "b", %z: f32[4] =
 }
 )"),
                     false));
-  PteFile file = pte();
+  PteContents file = pte();
   ASSERT_EQ(file.mutable_offsets.size(), 3);  // the first is reserved; zeros have none
   auto initial = [&](std::size_t number) {
     const PteSegment& segment = file.segments[file.mutable_segment];

@@ -46,7 +46,7 @@ class WritePte : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  PteFile read(const std::string& name = "out.pte") const {
+  PteContents read(const std::string& name = "out.pte") const {
     std::string file = bytes(name);
     auto pte = read_pte(std::as_bytes(std::span(file)), name);
     EXPECT_TRUE(pte) << pte.error().str();
@@ -54,7 +54,7 @@ class WritePte : public testing::Test {
   }
 
   // The bytes of a segment in the file.
-  std::string segment(const PteFile& pte, std::size_t index) const {
+  std::string segment(const PteContents& pte, std::size_t index) const {
     return bytes().substr(pte.segment_base + pte.segments[index].offset, pte.segments[index].size);
   }
 
@@ -107,7 +107,7 @@ TEST_F(WritePte, WhatIsWrittenReadsBack) {
   ASSERT_TRUE(summary) << summary.error().str();
   EXPECT_EQ(summary->file_bytes, bytes().size());
   EXPECT_TRUE(summary->warnings.empty());
-  PteFile pte = read();
+  PteContents pte = read();
   ASSERT_EQ(pte.methods.size(), plan->methods.size());
   for (std::size_t i = 0; i < pte.methods.size(); ++i) {
     EXPECT_EQ(plan_text(pte.methods[i]), plan_text(plan->methods[i]));
@@ -119,7 +119,7 @@ TEST_F(WritePte, WhatIsWrittenReadsBack) {
 
 TEST_F(WritePte, SegmentsHoldTheBytes) {
   ASSERT_TRUE(write(parse(small)));
-  PteFile pte = read();
+  PteContents pte = read();
   ASSERT_EQ(pte.segments.size(), 4);  // constants, d0, d1, "key"
   EXPECT_EQ(pte.constant_offsets, (std::vector<std::uint64_t>{0, 0, 16}));
   float constants[6] = {};
@@ -136,7 +136,7 @@ TEST_F(WritePte, SegmentsHoldTheBytes) {
 
 TEST_F(WritePte, EqualBlobsAreStoredOnce) {
   ASSERT_TRUE(write(parse(small)));
-  PteFile pte = read();
+  PteContents pte = read();
   EXPECT_EQ(pte.segments[1].offset, pte.segments[2].offset);
   std::string file = bytes();
   EXPECT_EQ(file.find("blob of d0"), file.rfind("blob of d0"));
@@ -144,7 +144,7 @@ TEST_F(WritePte, EqualBlobsAreStoredOnce) {
 
 TEST_F(WritePte, EmptyBlobsStayInTheFlatbuffer) {
   ASSERT_TRUE(write(parse(small)));
-  PteFile pte = read();
+  PteContents pte = read();
   ASSERT_EQ(pte.inline_blobs.size(), 1U);
   EXPECT_EQ(pte.inline_blobs[0].size, 0U);
   EXPECT_TRUE(pte.methods[0].delegates[2].is_inline);
@@ -152,7 +152,7 @@ TEST_F(WritePte, EmptyBlobsStayInTheFlatbuffer) {
 
 TEST_F(WritePte, ProgramWithoutDataHasNoSegments) {
   ASSERT_TRUE(write(parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n")));
-  PteFile pte = read();
+  PteContents pte = read();
   EXPECT_EQ(pte.segment_base, 0);
   EXPECT_EQ(pte.constant_offsets, std::vector<std::uint64_t>{0});
   EXPECT_EQ(pte.flatbuffer_bytes, pte.file_bytes);
@@ -173,7 +173,7 @@ method forward(%a: f32[2, 2] = param "a", %b: f32[4] = param "b", %c: f32[2, 2] 
 )");
   auto summary = write(program);
   ASSERT_TRUE(summary) << summary.error().str();
-  PteFile pte = read();
+  PteContents pte = read();
   const auto& offsets = pte.constant_offsets;
   ASSERT_EQ(offsets.size(), 6);
   EXPECT_EQ(offsets[1], offsets[2]);
@@ -208,7 +208,7 @@ TEST_F(WritePte, LazyBytesAreMadeOnce) {
                          {"c", made(10'000, std::byte{2}, &count), 16}};
   ASSERT_TRUE(write(program));
   EXPECT_EQ(count, 3);
-  PteFile pte = read();
+  PteContents pte = read();
   EXPECT_EQ(pte.segments[1].offset, pte.segments[2].offset);
   EXPECT_NE(pte.segments[1].offset, pte.segments[3].offset);
 }
@@ -224,7 +224,7 @@ TEST_F(WritePte, BytesThatDifferInTheMiddleAreNotShared) {
       {"c", Storage::owned(bytes), 16},
       {"d", Storage::owned({bytes.begin(), bytes.end() - 1}), 16}};
   ASSERT_TRUE(write(program));
-  PteFile pte = read();
+  PteContents pte = read();
   EXPECT_EQ(pte.segments[1].offset, pte.segments[3].offset);
   EXPECT_NE(pte.segments[1].offset, pte.segments[2].offset);
   EXPECT_NE(pte.segments[1].offset, pte.segments[4].offset);
@@ -239,7 +239,7 @@ TEST_F(WritePte, AConstantAndADelegateShareBytes) {
                               program.data.begin()->second.dense_bytes().end());
   add_delegate(program, "d", Storage::owned({})).named_data = {{"w", Storage::owned(same), 16}};
   ASSERT_TRUE(write(program));
-  PteFile pte = read();
+  PteContents pte = read();
   EXPECT_EQ(pte.segments[1].offset, 0);
   EXPECT_EQ(pte.segments[1].size, 8192);
   EXPECT_LT(bytes().size(), 2 * 8192);
@@ -281,7 +281,7 @@ TEST_F(WritePte, DelegatesThatAreReadLaterLieInTheFlatbuffer) {
   Program program = parse(small);
   program.delegates[0]->inline_bytes = true;
   ASSERT_TRUE(write(program));
-  PteFile pte = read();
+  PteContents pte = read();
   std::vector<bool> is_inline;
   for (const PlanDelegate& delegate : pte.methods[0].delegates) is_inline.push_back(delegate.is_inline);
   EXPECT_THAT(is_inline, ::testing::ElementsAre(true, false, true));  // the last one has no bytes
@@ -298,7 +298,7 @@ TEST_F(WritePte, DelegatesMayLieInTheFlatbuffer) {
     auto summary = write_pte(program, *plan, path(),
                              {.extract_delegate_segments = false, .delegate_alignment = alignment});
     ASSERT_TRUE(summary) << summary.error().str();
-    PteFile pte = read();
+    PteContents pte = read();
     ASSERT_EQ(pte.inline_blobs.size(), 2U);  // d0 and d1 are equal; d2 has none
     EXPECT_EQ(pte.inline_blobs[1].size, 0U);
     const std::string file = bytes();
@@ -324,7 +324,7 @@ TEST_F(WritePte, AlignmentsHoldInTheFile) {
     options.delegate_alignment = static_cast<std::uint64_t>(delegate);
     auto summary = write_pte(program, *plan, path(), options);
     ASSERT_TRUE(summary) << summary.error().str();
-    PteFile pte = read();
+    PteContents pte = read();
     EXPECT_EQ(pte.segment_base % static_cast<std::uint64_t>(std::max(segment, 16)), 0);
     const PlanDelegate& first = pte.methods[0].delegates[0];
     std::uint64_t place = pte.segment_base + pte.segments[first.index].offset;
@@ -401,7 +401,7 @@ TEST_F(WritePte, LargeBytesAreMadeInParts) {
   ASSERT_TRUE(write(program));
   EXPECT_EQ(made, rounded);
   EXPECT_LE(largest, std::size_t{1} << 20);
-  const PteFile pte = read();
+  const PteContents pte = read();
   const std::string written = segment(pte, 0);
   ASSERT_GE(written.size(), rounded);
   const std::size_t start = written.find(std::string(grain, '\0') + '\1');

@@ -1,0 +1,323 @@
+// compile(): the steps of compiler.h from file to file, with lock files, requirements and reports.
+#include "depute/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include "depute/lock.h"
+#include "depute/version.h"
+#include "normalize/passes.h"
+#include "plan/data_file.h"
+#include "plan/plan.h"
+#include "read/read_program.h"
+#include "requested_backends.h"
+#include "support/guarded.h"
+#include "support/mapped_file.h"
+#include "support/output_set.h"
+#include "support/try.h"
+#include "tools/doctor/advice.h"
+#include "tools/report/option_text.h"
+#include "tools/report/report_steps.h"
+#include "tools/report/step_timer.h"
+#include "write/write_pte.h"
+
+namespace depute {
+namespace {
+
+// Paths of .ptd files, each once: several patterns may share a file.
+std::set<std::string> ptd_paths(const CompileOptions& options) {
+  std::set<std::string> paths;
+  for (const DataFile& file : options.ptd) paths.insert(file.path);
+  return paths;
+}
+
+Status check_files(const CompileOptions& options, OutputSet& outputs) {
+  std::vector<std::string> inputs;
+  if (!options.input.empty()) inputs.push_back(options.input);
+  for (const auto& [name, file] : options.methods) inputs.push_back(file);
+  for (const auto& [method, file] : options.calibrate) inputs.push_back(file);
+  if (std::ranges::count(inputs, "-") > 1) {
+    return failure("usage", "-", "standard input can be read only once");
+  }
+  if (!options.lock.empty() && !options.update_lock) inputs.push_back(options.lock);
+  inputs.insert(inputs.end(), options.read_before.begin(), options.read_before.end());
+  for (const std::string& input : inputs) outputs.add_input(input);
+  if (!options.output.empty()) TRY_STATUS(outputs.reserve("-o", options.output));
+  for (const std::string& path : ptd_paths(options)) TRY_STATUS(outputs.reserve("--ptd", path));
+  for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
+  if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
+  if (options.update_lock) TRY_STATUS(outputs.reserve("--lock", options.lock));
+  return {};
+}
+
+// Adds the mapped data files of a program in the text form to the inputs, which no output may overwrite.
+Status check_data_files(const Program& program, OutputSet& outputs) {
+  std::set<std::string> files;
+  for (const auto& [key, data] : program.data) {
+    const MappedFile* file = data.storage->file();
+    if (file != nullptr && files.insert(file->path()).second)
+      TRY_STATUS(outputs.add_late_input(file->path()));
+  }
+  return {};
+}
+
+Status write_text(OutputSet& outputs, const std::string& path, const std::string& text) {
+  TRY(std::unique_ptr<Output> output, outputs.open(path));
+  TRY_STATUS(output->write(std::as_bytes(std::span(text))));
+  return output->commit();
+}
+
+// Opens an output. Tagged named data go to a file beside the output, so the output needs a file name.
+Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
+                                            const std::string& path) {
+  bool has_tag = path != options.output && !ptd_paths(options).contains(path);
+  if (has_tag && file_of_rest(options.ptd) == nullptr && is_standard_output(options.output)) {
+    return failure("write", path, "the program has tagged data, which lie in a file beside it",
+                   "give -o a file name");
+  }
+  return outputs.open(path);
+}
+
+// JSON if the path has no known extension (standard output, for instance).
+const ReportFormat& format_of(const std::string& report) {
+  const ReportFormat* format = report_format(report);
+  return format != nullptr ? *format : report_formats().front();
+}
+
+Status write_reports(const CompileOptions& options, const Report& report, OutputSet& outputs) {
+  for (const std::string& path : options.reports) {
+    TRY_STATUS(write_text(outputs, path, format_of(path).write(report)));
+  }
+  return {};
+}
+
+Result<std::optional<Lock>> read_lock(const CompileOptions& options) {
+  if (options.lock.empty() || options.update_lock) return std::optional<Lock>();
+  Result<std::shared_ptr<const MappedFile>> file = open_input(options.lock);
+  if (!file) {
+    file.error().hint = "--lock-update writes it";
+    return Failure(file.error());
+  }
+  const std::span<const std::byte> bytes = (*file)->bytes();
+  TRY(Lock lock, parse_lock({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options.lock));
+  return std::optional(std::move(lock));
+}
+
+// Equivalent command: "depute lower model.pt2 --backend xnnpack". Contains inputs and all options that affect
+// the program, but no output names.
+std::string command_text(const CompileOptions& options) {
+  std::string text = "depute lower";
+  if (!options.input.empty()) text += " " + options.input;
+  for (const auto& [name, file] : options.methods) text += fmt::format(" --method {}={}", name, file);
+  for (const std::string& option : deciding_options(options.lower)) text += " " + option;
+  return text;
+}
+
+// Day of SOURCE_DATE_EPOCH, which reproducible builds set. The current date would make each page different.
+std::string source_date() {
+  const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
+  if (epoch == nullptr || *epoch == '\0') return {};
+  char* end = nullptr;
+  const long long seconds = std::strtoll(epoch, &end, 10);
+  constexpr long long last = 253'402'300'799;  // end of the year 9999
+  if (*end != '\0' || seconds < 0 || seconds > last) return {};
+  const std::chrono::year_month_day day(
+      std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(seconds))));
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()));
+}
+
+// compile() drops the rounds as soon as the report has them, since it needs their memory for later steps.
+enum class Rounds { Keep, Drop };
+
+Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerOptions& options,
+                       ReportParts parts, Rounds rounds) {
+  std::vector<StepTime> times;
+  StepTimer timer(times);
+  TRY(exported, compiler.quantize(std::move(exported), options));
+  std::optional<Exported> kept;  // for the advice
+  if (parts.advice) kept = exported;
+  TRY(Edge edge, compiler.to_edge(std::move(exported), options));
+  timer.done("normalize");
+  TRY(Delegated delegated, compiler.to_backend(std::move(edge), options));
+  Report report = report_nodes(delegated, parts);
+  if (rounds == Rounds::Drop) delegated = std::move(delegated).without_rounds();
+  TRY(delegated, lower_undelegated(std::move(delegated), options));
+  add_delegates(report, delegated.program());
+  TRY(delegated, add_constants(std::move(delegated), options.constants));
+  timer.done("lower");
+  TRY_STATUS(tell_step(options.observe, "lower", delegated.program()));
+  if (kept) {
+    add_advice(report, compiler, *kept, options);
+    timer.done("advise");
+  }
+  report.times = std::move(times);
+  return Compiled{.delegated = std::move(delegated), .report = std::move(report)};
+}
+
+// compile() while it runs: its options, and everything that later steps add to.
+class Compilation {
+ public:
+  Compilation(const Compiler& compiler, const CompileOptions& options)
+      : compiler_(compiler), options_(options), lower_(options.lower), parts_(options.parts) {
+    parts_.splits |= options.output.empty() || !options.reports.empty();
+    const bool has_page = std::ranges::any_of(
+        options.reports, [](const std::string& report) { return format_of(report).has_page_facts; });
+    parts_.page |= has_page || parts_.advice;
+    parts_.advice |= has_page;
+  }
+
+  Result<Compiled> run() {
+    TRY_STATUS(check_request());
+    TRY_STATUS(check_files(options_, outputs_));
+    TRY(const std::optional<Lock> lock, read_lock(options_));
+    TRY(Exported exported, read_inputs());
+    TRY(Compiled compiled, lower(compiler_, std::move(exported), lower_, parts_, Rounds::Drop));
+    std::ranges::move(compiled.report.times, std::back_inserter(times_));
+    timer_.restart();
+    describe(compiled.report);
+    TRY_STATUS(check_lock(lock, compiled));
+    TRY_STATUS(finish(compiled));
+    compiled.report.times = std::move(times_);
+    TRY_STATUS(write_reports(options_, compiled.report, outputs_));
+    TRY_STATUS(outputs_.put_in_place());
+    return compiled;
+  }
+
+ private:
+  Status check_request() {
+    TRY(const std::vector<RequestedBackend> backends,
+        find_backends(options_.lower.backends, compiler_.registry()));
+    std::vector<std::string> asked;
+    for (const RequestedBackend& backend : backends) asked.push_back(backend.name);
+    return check_requirements(options_.requirements, asked);
+  }
+
+  Result<Exported> read_inputs() {
+    if (options_.input.empty() && options_.methods.empty())
+      return failure("usage", "", "there is no program to compile");
+    TRY(Exported exported, read_programs());
+    if (!options_.calibrate.empty()) lower_.calibrations.clear();
+    for (const auto& [method, file] : options_.calibrate) {
+      TRY(NamedArrays arrays, read_npz(file));
+      lower_.calibrations.push_back({.method = method, .name = file, .arrays = std::move(arrays)});
+    }
+    TRY_STATUS(check_data_files(exported.program(), outputs_));
+    timer_.done("read");
+    TRY_STATUS(tell_step(lower_.observe, "read", exported.program()));
+    return exported;
+  }
+
+  Result<Exported> read_programs() const {
+    std::vector<std::pair<std::string, Exported>> methods;
+    std::optional<Exported> first;
+    if (!options_.input.empty()) {
+      TRY(first, compiler_.load(options_.input));
+    }
+    for (const auto& [name, file] : options_.methods) {
+      TRY(Exported method, compiler_.load(file));
+      methods.emplace_back(name, std::move(method));
+    }
+    return first ? compiler_.join(*std::move(first), std::move(methods)) : compiler_.join(std::move(methods));
+  }
+
+  void describe(Report& report) const {
+    report.input = options_.input.empty() ? options_.methods[0].second : options_.input;
+    report.command = command_text(options_);
+    report.version = version();
+    report.date = source_date();
+  }
+
+  // Compares the lowered program with the lock file, or writes the lock file.
+  Status check_lock(const std::optional<Lock>& before, Compiled& compiled) {
+    if (options_.lock.empty()) return {};
+    const Lock now = make_lock(compiled.delegated.program(), compiler_.registry(), version(),
+                               deciding_options(options_.lower));
+    if (before) {
+      compiled.report.lock_changes = lock_changes(*before, now);
+    } else {
+      TRY_STATUS(write_text(outputs_, options_.lock, lock_text(now)));
+    }
+    timer_.done("lock");
+    return {};
+  }
+
+  // Plans the program, checks the requirements and writes the output, if there is one. Requirements on the file
+  // size are checked after writing.
+  Status finish(Compiled& compiled) {
+    Report& report = compiled.report;
+    WriteOptions write = options_.write;
+    write.jobs = lower_.jobs;
+    write.ptd = options_.ptd;
+    std::vector<Refusal> refusals;
+    const Result<Executable> executable = to_executorch(compiled.delegated, write, &refusals);
+    timer_.done("plan");
+    if (executable) add_plan(report, *executable);
+    report.unmet = unmet(report, options_.requirements, false);
+    const bool is_held = report.unmet.empty() && report.lock_changes.empty();
+    const bool is_written = !options_.output.empty();
+    if (is_written && is_held && !executable) return Failure(executable.error());
+    add_refusals(report, compiled.delegated.program(), refusals);
+    if (!is_written) return {};
+    if (!executable || (!is_held && std::ranges::none_of(options_.requirements, needs_file))) {
+      outputs_.drop_written();
+      return {};
+    }
+    TRY_STATUS(write_output(*executable, report));
+    report.unmet = unmet(report, options_.requirements);
+    if (!report.unmet.empty() || !report.lock_changes.empty()) forget_written(report);
+    return {};
+  }
+
+  Status write_output(const Executable& executable, Report& report) {
+    const auto open = [&](const std::string& path) { return open_output(options_, outputs_, path); };
+    PteFile file{.name = options_.output};
+    TRY(file.summary,
+        write_pte_to(open, executable.program(), executable.plan(), options_.output, executable.options()));
+    if (!options_.debug_map.empty()) {
+      TRY_STATUS(write_text(outputs_, options_.debug_map, debug_map(executable, options_.output)));
+    }
+    timer_.done("write");
+    std::shared_ptr<const MappedFile> written;
+    if (report.page != nullptr) {
+      TRY(written, outputs_.written(options_.output));
+    }
+    add_output(report, executable, file, written == nullptr ? std::span<const std::byte>() : written->bytes(),
+               compiler_.registry());
+    return {};
+  }
+
+  // Discards everything written so far.
+  void forget_written(Report& report) {
+    outputs_.drop_written();
+    report.output.clear();
+    report.output_bytes = 0;
+    report.external_files.clear();
+  }
+
+  const Compiler& compiler_;
+  const CompileOptions& options_;
+  LowerOptions lower_;
+  ReportParts parts_;
+  OutputSet outputs_;
+  std::vector<StepTime> times_;
+  StepTimer timer_{times_};
+};
+
+}  // namespace
+
+Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, const LowerOptions& options,
+                                  ReportParts parts) {
+  return lower(compiler, std::move(exported), options, parts, Rounds::Keep);
+}
+
+Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options) {
+  return guarded([&] { return Compilation(compiler, options).run(); });
+}
+
+}  // namespace depute

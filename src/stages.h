@@ -1,0 +1,58 @@
+// Makes stages and takes them apart. Only the functions of compiler.cpp do so.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "depute/stages.h"
+
+namespace depute::internal {
+
+struct Stages {
+  using Quantized = std::shared_ptr<const QuantizeResult>;
+  using Rounds = std::vector<DelegationRound>;
+
+  // Takes the stage's program out of it, to edit. Clones the program if other stages share it.
+  static Program take(Stage& stage) {
+    const std::shared_ptr<Program> program = release(stage);
+    return program.use_count() == 1 ? std::move(*program) : clone(*program);
+  }
+  static std::shared_ptr<Program> release(Stage& stage) { return std::exchange(stage.program_, nullptr); }
+  static Quantized quantized(const Stage& stage) { return stage.quantized_; }
+  static bool is_quantized(const Exported& exported) { return exported.is_quantized_; }
+  static bool is_lowered(const Delegated& delegated) { return delegated.is_lowered_; }
+  static std::shared_ptr<const Program> normalized(const Delegated& delegated) {
+    return delegated.normalized_;
+  }
+
+  static Exported exported(Program program, QuantizeResult quantized = {}, bool is_quantized = false) {
+    Exported made(share(std::move(program)), std::make_shared<const QuantizeResult>(std::move(quantized)));
+    made.is_quantized_ = is_quantized;
+    return made;
+  }
+  static Edge edge(Program program, Quantized quantized) {
+    return {share(std::move(program)), std::move(quantized)};
+  }
+  static Delegated delegated(std::shared_ptr<Program> program, Quantized quantized,
+                             std::shared_ptr<const Program> normalized, Rounds rounds) {
+    Delegated made(std::move(program), std::move(quantized));
+    made.normalized_ = std::move(normalized);
+    made.rounds_ = std::make_shared<const Rounds>(std::move(rounds));
+    return made;
+  }
+  // Returns the stage with another program. `is_lowered`: its undelegated nodes are decomposed.
+  static Delegated with_program(Delegated delegated, Program program, bool is_lowered) {
+    delegated.program_ = share(std::move(program));
+    delegated.is_lowered_ = is_lowered;
+    return delegated;
+  }
+  static Executable executable(Delegated delegated, Plan plan, WriteOptions options) {
+    return {std::move(delegated), std::make_shared<const Plan>(std::move(plan)), std::move(options)};
+  }
+  static std::shared_ptr<Program> share(Program program) {
+    return std::make_shared<Program>(std::move(program));
+  }
+};
+
+}  // namespace depute::internal

@@ -1,0 +1,100 @@
+#include "support/clean_up.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace depute {
+namespace {
+
+constexpr std::array ending_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGALRM,
+                                       SIGXCPU, SIGUSR1, SIGUSR2, SIGVTALRM};
+
+struct Registered {
+  std::recursive_mutex mutex;
+  int last = 0;
+  std::map<int, std::function<void()>> functions;  // in the order in which they were registered
+};
+
+// Never destroyed: a signal may come while the process ends.
+Registered& registered() {
+  static auto* all = new Registered;
+  return *all;
+}
+
+void wait_for(sigset_t signals) {
+  int number = 0;
+  while (sigwait(&signals, &number) != 0) continue;
+  end_by_signal(number);
+}
+
+}  // namespace
+
+CleanUp::CleanUp(std::function<void()> undo) {
+  const auto held = delay_signals();
+  number_ = ++registered().last;
+  registered().functions.emplace(number_, std::move(undo));
+}
+
+CleanUp::CleanUp(CleanUp&& other) noexcept : number_(std::exchange(other.number_, 0)) {}
+
+CleanUp& CleanUp::operator=(CleanUp&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+CleanUp::~CleanUp() {
+  if (number_ == 0) return;
+  const auto held = delay_signals();
+  registered().functions.erase(number_);
+}
+
+std::unique_lock<std::recursive_mutex> delay_signals() {
+  return std::unique_lock(registered().mutex);
+}
+
+void run_clean_ups() {
+  const auto held = delay_signals();
+  auto& functions = registered().functions;
+  while (!functions.empty()) {
+    const auto last = std::prev(functions.end());
+    const std::function<void()> undo = std::move(last->second);
+    functions.erase(last);
+    undo();
+  }
+}
+
+void end_by_signal(int number) {
+  const auto held = delay_signals();  // for good: no other thread makes anything new
+  run_clean_ups();
+  std::signal(number, SIG_DFL);
+  sigset_t own{};
+  sigemptyset(&own);
+  sigaddset(&own, number);
+  pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+  raise(number);
+  _exit(128 + number);
+}
+
+void clean_up_on_signals() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    sigset_t signals{};
+    sigemptyset(&signals);
+    for (const int number : ending_signals) {
+      struct sigaction action{};
+      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
+        sigaddset(&signals, number);
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread(wait_for, signals).detach();
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails instead
+    std::signal(SIGPIPE, SIG_IGN);  // so does a write to a closed pipe
+  });
+}
+
+}  // namespace depute

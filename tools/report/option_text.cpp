@@ -1,0 +1,52 @@
+#include "tools/report/option_text.h"
+
+#include <fmt/format.h>
+
+namespace depute {
+namespace {
+
+std::string request_text(const BackendRequest& request) {
+  std::string text = request.method.empty() ? request.name : request.method + ":" + request.name;
+  char separator = ':';
+  for (const auto& [key, value] : request.options) {
+    text += fmt::format("{}{}={}", separator, key, value);
+    separator = ',';
+  }
+  return text;
+}
+
+// Omits the ends that the bound does not restrict.
+std::string bound_text(const Range& range) {
+  std::string text;
+  if (range.min != Range::min_bound) text += std::to_string(range.min);
+  text += "..";
+  if (range.max != Range::max_bound) text += std::to_string(range.max);
+  return text;
+}
+
+}  // namespace
+
+std::string backend_flags(const LowerOptions& options) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+  std::string text;
+  for (const BackendRequest& request : options.backends) {
+    std::string argument = request_text(request);
+    if (argument.find_first_not_of(plain) != argument.npos) argument = "'" + argument + "'";
+    text += (text.empty() ? "--backend " : " --backend ") + argument;
+  }
+  return options.plan_together ? text + " --together" : text;
+}
+
+std::vector<std::string> deciding_options(const LowerOptions& options) {
+  std::vector<std::string> texts;
+  for (const QuantizeRule& rule : options.quantize) texts.push_back("--quantize " + rule.text);
+  for (const auto& [size, range] : options.bounds)
+    texts.push_back(fmt::format("--bound {}={}", size, bound_text(range)));
+  for (const BackendRequest& request : options.backends)
+    texts.push_back("--backend " + request_text(request));
+  if (options.plan_together) texts.emplace_back("--together");
+  return texts;
+}
+
+}  // namespace depute
