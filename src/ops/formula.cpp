@@ -42,23 +42,19 @@ Term tensor_operand(Builder& b, const OpCall& call, std::string_view name) {
   return {b, b.own(call.value(name))};
 }
 
-namespace {
-
-Term operand_of(ScalarType dtype, Builder& b, const OpCall& call, std::string_view name) {
+Term operand(ScalarType dtype, Builder& b, const OpCall& call, std::string_view name) {
   const Argument& argument = call[name];
   bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
   if (is_tensor) return tensor_operand(b, call, name).to(dtype);
   return {b, b.call("aten.scalar_tensor.default", {argument, dtype})};
 }
 
-}  // namespace
-
 Term operand(Builder& b, const OpCall& call, std::string_view name) {
-  return operand_of(promoted_type(call), b, call, name);
+  return operand(promoted_type(call), b, call, name);
 }
 
 Term float_operand(Builder& b, const OpCall& call, std::string_view name) {
-  return operand_of(computing_type(promoted_type(call)), b, call, name);
+  return operand(computing_type(promoted_type(call)), b, call, name);
 }
 
 Replacement result(const OpCall& call, const Term& term) {

@@ -56,6 +56,7 @@ struct Operand {
 ScalarType computing_type(ScalarType dtype);
 // Returns the argument; a number becomes a tensor of the call's promoted type.
 Term operand(Builder& b, const OpCall& call, std::string_view name);
+Term operand(ScalarType dtype, Builder& b, const OpCall& call, std::string_view name);
 // Like operand(), in the computing type of the call's promoted type.
 Term float_operand(Builder& b, const OpCall& call, std::string_view name);
 // Returns the call's argument without conversion.

@@ -6,6 +6,8 @@
 // of out variants without a namespace belong to aten.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 
 #include "depute/infer.h"
@@ -42,6 +44,13 @@ struct OpRules {
 inline bool always(const OpCall&) {
   return true;
 }
+
+// A text as a template's argument.
+template <std::size_t size>
+struct Text {
+  char chars[size];
+  consteval Text(const char (&text)[size]) { std::copy_n(text, size, chars); }  // NOLINT: a conversion
+};
 
 struct OpLine {
   const char* schema;

@@ -6,24 +6,12 @@
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-// Treats an op on a Python number as the op on a tensor: type promotion makes the number a constant.
-Replacement add_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.add.Tensor", call.args()));
-}
-Replacement sub_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sub.Tensor", call.args()));
-}
-Replacement mul_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.mul.Tensor", call.args()));
-}
-Replacement div_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.div.Tensor", call.args()));
-}
 // Whether integers are divided by -1: processors end a program that divides the least of them.
 bool is_negation(const OpCall& call) {
   if (!call["other"].is_number() || call["other"].as_double() != -1) return false;
@@ -36,45 +24,9 @@ Replacement div_scalar_mode(Builder& b, const OpCall& call) {
   return one(b.call("aten.div.Tensor_mode", call.args()));
 }
 
-// rsub(a, b) = b - alpha * a
-Replacement reversed_sub(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sub.Tensor", {call["other"], call["self"], call["alpha"]}));
-}
-
 Replacement floor_divide(Builder& b, const OpCall& call) {
   if (is_negation(call)) return one(b.call("aten.neg.default", {call["self"]}));
   return one(b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"}));
-}
-
-Replacement bitwise_and(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_and.Tensor", call.args()));
-}
-Replacement bitwise_or(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_or.Tensor", call.args()));
-}
-Replacement bitwise_xor(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_xor.Tensor", call.args()));
-}
-
-Replacement left_shift(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_left_shift.Tensor", call.args()));
-}
-Replacement right_shift(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_right_shift.Tensor", call.args()));
-}
-
-Replacement minimum(Builder& b, const OpCall& call) {
-  return one(b.call("aten.minimum.default", call.args()));
-}
-Replacement maximum(Builder& b, const OpCall& call) {
-  return one(b.call("aten.maximum.default", call.args()));
-}
-
-Replacement clamp_min(Builder& b, const OpCall& call) {
-  return one(b.call("aten.clamp.default", {call["self"], call["min"]}));
-}
-Replacement clamp_max(Builder& b, const OpCall& call) {
-  return one(b.call("aten.clamp.default", {call["self"], Argument::none(), call["max"]}));
 }
 
 // A power of bools is i64.
@@ -82,14 +34,6 @@ Types infer_square(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
 }
-Replacement square(Builder& b, const OpCall& call) {
-  return one(b.call("aten.pow.Tensor_Scalar", {call["self"], 2}));
-}
-
-Replacement where_number(Builder& b, const OpCall& call) {
-  return one(b.call("aten.where.self", call.args()));
-}
-
 // The fill is converted to the tensor's type.
 Replacement masked_fill(Builder& b, const OpCall& call) {
   ScalarType dtype = call.tensor("self").dtype;
@@ -101,25 +45,6 @@ Replacement masked_fill(Builder& b, const OpCall& call) {
     value = Argument::of(b.call("aten.scalar_tensor.default", {value, dtype}));
   }
   return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
-}
-
-// self + value * (a * b), or self + value * (a / b), computed in the type of the result
-Replacement add_scaled(Builder& b, const OpCall& call, std::string_view op) {
-  const Value* first = call.value("tensor1");
-  const BuilderArgument factor_in_type =
-      first == nullptr ? BuilderArgument(call["tensor1"])
-                       : BuilderArgument(to_dtype(b, b.own(first), promoted_type(call)));
-  Value* product = b.call(op, {factor_in_type, call["tensor2"]});
-  const Argument& factor = call["value"];
-  bool is_one = factor.is_number() && factor.as_double() == 1;
-  Value* scaled = is_one ? product : b.call("aten.mul.Tensor", {product, factor});
-  return one(b.call("aten.add.Tensor", {call["self"], scaled}));
-}
-Replacement addcmul(Builder& b, const OpCall& call) {
-  return add_scaled(b, call, "aten.mul.Tensor");
-}
-Replacement addcdiv(Builder& b, const OpCall& call) {
-  return add_scaled(b, call, "aten.div.Tensor");
 }
 
 Types infer_masked_fill(const OpCall& call) {
@@ -136,18 +61,12 @@ Types infer_div_mode(const OpCall& call) {
   return types;
 }
 
-// Replaces division without a rounding mode by plain division.
-Replacement div_without_mode(Builder& b, const OpCall& call) {
-  if (!call["rounding_mode"].is_none()) return std::vector<Value*>{};
-  return one(b.call("aten.div.Tensor", {call["self"], call["other"]}));
-}
-
 constexpr OpRules div_mode(const char* out) {
   return {.flags = Core | Pointwise | InPlaceVariant,
           .out = out,
           .promotes = "self other",
           .infer = infer_div_mode,
-          .decompose = div_without_mode};
+          .decompose = text<"rounding_mode == none ? self / other : keep()">};
 }
 
 // An in-place op whose name differs from its functional op's.
@@ -193,24 +112,24 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
        on_complex(complex_sum, fitted(of_equal_ranks, binary("add.out", InPlaceVariant)))},
       {"aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", add_scalar, InPlaceVariant)},
+       by_promotion("self other", text<"add.Tensor(self, other, alpha)">, InPlaceVariant)},
       {"aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
        on_complex(complex_sum, fitted(of_equal_ranks, binary("sub.out", InPlaceVariant)))},
       {"aten.sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", sub_scalar, InPlaceVariant)},
+       by_promotion("self other", text<"sub.Tensor(self, other, alpha)">, InPlaceVariant)},
       {"aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", reversed_sub)},
+       by_promotion("self other", text<"sub.Tensor(other, self, alpha)">)},
       {"aten.rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", reversed_sub)},
+       by_promotion("self other", text<"sub.Tensor(other, self, alpha)">)},
       {"aten.mul.Tensor(Tensor self, Tensor other) -> Tensor",
        on_complex(complex_product, fitted(of_equal_ranks, binary("mul.out", InPlaceVariant)))},
       {"aten.mul.Scalar(Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", mul_scalar, InPlaceVariant)},
+       by_promotion("self other", text<"mul.Tensor(self, other)">, InPlaceVariant)},
       {"aten.div.Tensor(Tensor self, Tensor other) -> Tensor",
        on_complex(complex_quotient,
                   fitted(of_equal_ranks, binary("div.out", InPlaceVariant | PromotesToFloat)))},
       {"aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", div_scalar, InPlaceVariant | PromotesToFloat)},
+       by_promotion("self other", text<"div.Tensor(self, other)">, InPlaceVariant | PromotesToFloat)},
       {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
        fitted(floor_by_division_of_zero, div_mode("div.out_mode"))},
       {"aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
@@ -233,9 +152,9 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.minimum.default(Tensor self, Tensor other) -> Tensor", binary("minimum.out")},
       {"aten.maximum.default(Tensor self, Tensor other) -> Tensor", binary("maximum.out")},
       {"aten.min.other(Tensor self, Tensor other) -> Tensor",
-       written_by("min.out", by_promotion("self other", minimum))},
+       written_by("min.out", by_promotion("self other", text<"minimum(self, other)">))},
       {"aten.max.other(Tensor self, Tensor other) -> Tensor",
-       written_by("max.out", by_promotion("self other", maximum))},
+       written_by("max.out", by_promotion("self other", text<"maximum(self, other)">))},
       {"aten.pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
        on_complex(complex_power, fitted(power_by_squaring, power("pow.Tensor_Tensor_out", "self exponent")))},
       {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
@@ -249,23 +168,29 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.atan2.default(Tensor self, Tensor other) -> Tensor",
        binary("atan2.out", InPlaceVariant | PromotesToFloat)},
       {"aten.addcmul.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-       by_promotion("self tensor1 tensor2", addcmul, InPlaceVariant)},
+       by_promotion("self tensor1 tensor2",
+                    text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first * "
+                         "tensor2, value)">,
+                    InPlaceVariant)},
       {"aten.addcdiv.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-       by_promotion("self tensor1 tensor2", addcdiv, InPlaceVariant | PromotesToFloat)},
+       by_promotion("self tensor1 tensor2",
+                    text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first / "
+                         "tensor2, value)">,
+                    InPlaceVariant | PromotesToFloat)},
       {"aten.square.default(Tensor self) -> Tensor",
-       composite(infer_square, square, Pointwise | InPlaceVariant)},
+       composite(infer_square, text<"pow.Tensor_Scalar(self, 2)">, Pointwise | InPlaceVariant)},
       {"aten.clamp.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
        clamping("clamp.out", "self min max", InPlaceVariant)},
       {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
        clamping("clamp.Tensor_out", "self min max", InPlaceVariant)},
       {"aten.clamp_min.default(Tensor self, Scalar min) -> Tensor",
-       by_promotion("self min", clamp_min, InPlaceVariant)},
+       by_promotion("self min", text<"clamp(self, min)">, InPlaceVariant)},
       {"aten.clamp_max.default(Tensor self, Scalar max) -> Tensor",
-       by_promotion("self max", clamp_max, InPlaceVariant)},
+       by_promotion("self max", text<"clamp(self, none, max)">, InPlaceVariant)},
       {"aten.clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
-       by_promotion("self min", maximum, InPlaceVariant)},
+       by_promotion("self min", text<"maximum(self, min)">, InPlaceVariant)},
       {"aten.clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
-       by_promotion("self max", minimum, InPlaceVariant)},
+       by_promotion("self max", text<"minimum(self, max)">, InPlaceVariant)},
       // one operand
       {"aten.abs.default(Tensor self) -> Tensor", on_complex(complex_abs, absolute())},
       {"aten.neg.default(Tensor self) -> Tensor", on_complex(each_part, unary("neg.out", InPlaceVariant))},
@@ -357,16 +282,22 @@ std::span<const OpLine> pointwise_ops() {
        binary("bitwise_xor.Tensor_out", InPlaceVariant)},
       {"aten.bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
        binary("bitwise_xor.Scalar_out", InPlaceVariant)},
-      {"aten.__and__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_and)},
-      {"aten.__and__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_and)},
-      {"aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_or)},
-      {"aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_xor)},
-      {"aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", left_shift)},
-      {"aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", left_shift)},
+      {"aten.__and__.Tensor(Tensor self, Tensor other) -> Tensor",
+       by_promotion("self other", text<"bitwise_and.Tensor(self, other)">)},
+      {"aten.__and__.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", text<"bitwise_and.Tensor(self, other)">)},
+      {"aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", text<"bitwise_or.Tensor(self, other)">)},
+      {"aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", text<"bitwise_xor.Tensor(self, other)">)},
+      {"aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor",
+       by_promotion("self other", text<"bitwise_left_shift.Tensor(self, other)">)},
+      {"aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", text<"bitwise_left_shift.Tensor(self, other)">)},
       {"aten.__rshift__.Tensor(Tensor self, Tensor other) -> Tensor",
-       by_promotion("self other", right_shift)},
+       by_promotion("self other", text<"bitwise_right_shift.Tensor(self, other)">)},
       {"aten.__rshift__.Scalar(Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", right_shift)},
+       by_promotion("self other", text<"bitwise_right_shift.Tensor(self, other)">)},
       {"aten.__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        writing("aten.bitwise_left_shift.Tensor", "self other")},
       {"aten.__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
@@ -387,8 +318,10 @@ std::span<const OpLine> pointwise_ops() {
        writing("aten.bitwise_xor.Tensor", "self other")},
       {"aten.__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
        writing("aten.bitwise_xor.Scalar", "self other")},
-      {"aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_or)},
-      {"aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_xor)},
+      {"aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor",
+       by_promotion("self other", text<"bitwise_or.Tensor(self, other)">)},
+      {"aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor",
+       by_promotion("self other", text<"bitwise_xor.Tensor(self, other)">)},
       {"aten.bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",
        fitted(left_shift_within_width, binary("bitwise_left_shift.Tensor_out", InPlaceVariant))},
       {"aten.bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
@@ -401,11 +334,11 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
        on_complex(each_part, power("where.self_out", "self other"))},
       {"aten.where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", where_number)},
+       by_promotion("self other", text<"where(condition, self, other)">)},
       {"aten.where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-       by_promotion("self other", where_number)},
+       by_promotion("self other", text<"where(condition, self, other)">)},
       {"aten.where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-       by_promotion("self other", where_number)},
+       by_promotion("self other", text<"where(condition, self, other)">)},
       {"aten.masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
        composite(infer_masked_fill, masked_fill, Pointwise | InPlaceVariant)},
       {"aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",

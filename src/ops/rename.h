@@ -4,36 +4,27 @@
 //    renamed<"aten.mul.Tensor">(InPlaceVariant)},
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-
 #include "depute/builder.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
 
-template <std::size_t size>
-struct OpName {
-  char text[size];
-  consteval OpName(const char (&name)[size]) { std::copy_n(name, size, text); }  // NOLINT: a conversion
-};
-
-template <OpName op>
+template <Text op>
 Types infer_renamed(const OpCall& call) {
-  const OpDef* target = torch_ops()->find(Name(op.text));
+  const OpDef* target = torch_ops()->find(Name(op.chars));
   return target->infer(OpCall(*target, call.args(), {}));
 }
-template <OpName op>
+template <Text op>
 Replacement call_renamed(Builder& b, const OpCall& call) {
-  return b.call_all(op.text, call.args());
+  return b.call_all(op.chars, call.args());
 }
-template <OpName op>
+template <Text op>
 constexpr OpRules renamed(OpFlag flags = None) {
   return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>};
 }
 
 // Two promoted operands; either may be a number.
-template <OpName op>
+template <Text op>
 constexpr OpRules renamed_binary(OpFlag flags = None) {
   OpRules rules = renamed<op>(flags);
   rules.promotes = "self other";

@@ -11,36 +11,12 @@
 
 #include "ops/formula.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "ops/special_series.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-// --- products with logarithms: 0 if the factor is 0, unless the logarithm's argument is NaN
-
-Replacement xlogy(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
-  return result(call, where((x == 0) & !is_nan(y), 0.0, x * log(y)));
-}
-Replacement xlog1py(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
-  return result(call, where((x == 0) & !is_nan(y), 0.0, x * log1p(y)));
-}
-Replacement entr(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self");
-  return result(call, where(x == 0, 0.0, where(x < 0, -infinity, -x * log(x))));
-}
-
-Replacement sinc(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self");
-  Term angle = x * std::numbers::pi;
-  return result(call, where(x == 0, 1.0, sin(angle) / angle));
-}
-Replacement exp2(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self");
-  return result(call, Term(b, b.call("aten.pow.Scalar", {2.0, x.value()})));
-}
 
 // --- the normal distribution
 
@@ -190,11 +166,13 @@ Replacement digamma(Builder& b, const OpCall& call) {
   return result(call, where(g.x == 0, -(1.0 / g.x), where(g.is_mirrored, mirrored, sum)));
 }
 
+// A product with a logarithm: 0 if the factor is 0, unless the logarithm's argument is NaN.
 constexpr OpRules product_rules(OpFlag flags = None) {
-  return formula(xlogy, PromotesToFloat | flags);
+  return formula(wide_text<"where((self == 0) & !isnan(other), 0.0, self * log(other))">,
+                 PromotesToFloat | flags);
 }
 constexpr OpRules product1p_rules() {
-  return formula(xlog1py, PromotesToFloat);
+  return formula(wide_text<"where((self == 0) & !isnan(other), 0.0, self * log1p(other))">, PromotesToFloat);
 }
 
 }  // namespace
@@ -213,9 +191,13 @@ std::span<const OpLine> special_ops() {
       {"aten.special_xlog1py.default(Tensor self, Tensor other) -> Tensor", product1p_rules()},
       {"aten.special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", product1p_rules()},
       {"aten.special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", product1p_rules()},
-      {"aten.special_entr.default(Tensor self) -> Tensor", float_formula(entr)},
-      {"aten.sinc.default(Tensor self) -> Tensor", float_formula(sinc, InPlaceVariant)},
-      {"aten.exp2.default(Tensor self) -> Tensor", float_formula(exp2, InPlaceVariant)},
+      {"aten.special_entr.default(Tensor self) -> Tensor",
+       float_formula(wide_text<"where(self == 0, 0.0, where(self < 0, -inf, -self * log(self)))">)},
+      {"aten.sinc.default(Tensor self) -> Tensor",
+       float_formula(wide_text<"angle = self * pi; where(self == 0, 1.0, sin(angle) / angle)">,
+                     InPlaceVariant)},
+      {"aten.exp2.default(Tensor self) -> Tensor",
+       float_formula(wide_text<"power_of_two(self)">, InPlaceVariant)},
       {"aten.erfc.default(Tensor self) -> Tensor", float_formula(erfc, InPlaceVariant)},
       {"aten.erfinv.default(Tensor self) -> Tensor", float_formula(erfinv, InPlaceVariant)},
       {"aten.i0.default(Tensor self) -> Tensor", float_formula(i0, InPlaceVariant)},
