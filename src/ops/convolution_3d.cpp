@@ -63,7 +63,6 @@ Value* depth_index(Builder& b, const Convolution& c, const SymInt& steps, const 
 // Views [n, c, d, ..] as [n * d, c, ..].
 Value* slices(Builder& b, Value* x) {
   x = b.call("aten.permute.default", {x, Ints{0, 2, 1, 3, 4}});
-  if (x == nullptr) return nullptr;
   const Dims sizes = x->tensor().sizes;
   return b.view(x, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
 }
@@ -137,7 +136,6 @@ Replacement convolution_3d(Builder& b, const OpCall& call) {
   TRY(Convolution c, read(b, call));
   bool is_batched = c.input->tensor().rank() == 5;
   if (!is_batched) c.input = b.call("aten.unsqueeze.default", {c.input, 0});
-  if (b.failed()) return failure_of(b);
   TRY(std::vector<Value*> results, call.boolean("transposed") ? transposed(b, c) : plain(b, c));
   if (is_batched || results[0] == nullptr) return results;
   return one(b.call("aten.squeeze.dims", {results[0], Ints{0}}));

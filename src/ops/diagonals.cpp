@@ -96,7 +96,6 @@ Replacement on_diagonal(Builder& b, Value* line, const Dims& sizes, const Plane&
   line = b.call("aten.unsqueeze.default", {line, static_cast<std::int64_t>(other)});
   Value* mask = diagonal_mask(b, sizes[rows], sizes[columns], offset);
   if (rows > columns) mask = b.call("aten.transpose.int", {mask, 0, 1});
-  if (b.failed()) return failure_of(b);
   Dims spread(sizes.size() - std::min(rows, columns), SymInt(1));
   spread[0] = sizes[std::min(rows, columns)];
   spread[std::max(rows, columns) - std::min(rows, columns)] = sizes[std::max(rows, columns)];
@@ -227,33 +226,25 @@ Replacement triangle_indices(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> diagonal_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+      {"aten.diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .out = "diagonal_copy.out",
         .infer = infer_diagonal,
         .write_back = write_diagonal}},
-      {"aten.linalg_diagonal.default(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+      {"aten.linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
        {.flags = View, .infer = infer_diagonal, .decompose = linalg_diagonal, .write_back = write_diagonal}},
-      {"aten.diag.default(Tensor self, int diagonal=0) -> Tensor", composite(infer_diag, diag)},
-      {"aten.diagflat.default(Tensor self, int offset=0) -> Tensor", composite(infer_diagflat, diagflat)},
-      {"aten.diag_embed.default(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+      {"aten.diag(Tensor self, int diagonal=0)", composite(infer_diag, diag)},
+      {"aten.diagflat(Tensor self, int offset=0)", composite(infer_diagflat, diagflat)},
+      {"aten.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
        composite(infer_diag_embed, diag_embed)},
-      {"aten.diagonal_scatter.default(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
-       "Tensor",
+      {"aten.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
        composite(infer_diagonal_scatter, diagonal_scatter, CopiesLayout)},
-      {"aten.trace.default(Tensor self) -> Tensor", in_autocast(AutocastF32, composite(infer_trace, trace))},
-      {"aten.eye.default(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-       "bool? "
-       "pin_memory=None) -> Tensor",
-       composite(infer_eye, eye)},
-      {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-       "bool? pin_memory=None) -> Tensor",
-       composite(infer_eye, eye)},
-      {"aten.tril_indices.default(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.trace(Tensor self)", in_autocast(AutocastF32, composite(infer_trace, trace))},
+      {"aten.eye(SymInt n, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
+      {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
+      {"aten.tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",
        composite(infer_triangle_indices, triangle_indices)},
-      {"aten.triu_indices.default(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",
        composite(infer_triangle_indices, triangle_indices)},
   };
   return lines;

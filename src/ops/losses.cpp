@@ -99,11 +99,9 @@ Replacement cosine_similarity(Builder& b, const OpCall& call) {
   TRY(std::size_t wrapped, wrap_dim(call.integer("dim"), sizes.size()));
   auto unit = [&](std::string_view name) {
     Value* x = to_dtype(b, b.own(call.value(name)), compute_type(dtype));
-    if (x == nullptr) return x;
     auto rank = static_cast<std::int64_t>(x->tensor().rank());
     std::int64_t dim = static_cast<std::int64_t>(wrapped) - static_cast<std::int64_t>(sizes.size());
     if (dim < -rank) x = with_rank(b, x, sizes.size());
-    if (b.failed()) return x;
     // Takes the norm over the broadcast length: a broadcast element counts repeatedly.
     if (x->tensor().sizes[x->tensor().rank() + dim] != sizes[wrapped])
       x = b.call("aten.expand.default", {x, sizes});
@@ -153,50 +151,48 @@ Types infer_triplet(const OpCall& call) {
 
 std::span<const OpLine> loss_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.l1_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+      {"aten.l1_loss(Tensor self, Tensor target, int reduction=1)",
        loss_rules("self target", computed_text<"reduced(abs(self - target))">)},
-      {"aten.mse_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+      {"aten.mse_loss(Tensor self, Tensor target, int reduction=1)",
        loss_rules("self target", computed_text<"d = self - target; reduced(d * d)">)},
-      {"aten.smooth_l1_loss.default(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+      {"aten.smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.)",
        loss_rules("self target",
                   computed_text<"d = abs(self - target); bend = known(beta); reduced(bend == 0 ? d : bend == "
                                 "1 ? bent_square(d, bend) : bent_square(d, bend) / bend)">)},
-      {"aten.huber_loss.default(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+      {"aten.huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.)",
        loss_rules("self target", computed_text<"reduced(bent_square(abs(self - target), known(delta)))">)},
-      {"aten.binary_cross_entropy.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) "
-       "-> Tensor",
+      {"aten.binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
        loss_rules("self target",
                   computed_text<"log_x = clamp(log(self), -100); log_rest = clamp(log1p(-self), -100); rest "
                                 "= (target - 1) * log_rest; reduced(weighted(rest - target * log_x))">)},
-      {"aten.binary_cross_entropy_with_logits.default(Tensor self, Tensor target, Tensor? weight=None, "
-       "Tensor? pos_weight=None, int reduction=1) -> Tensor",
+      {"aten.binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? "
+       "pos_weight=None, int reduction=1)",
        loss_rules(
            "self target",
            computed_text<"log_x = log_sigmoid(self); positive = pos_weight == none ? none : "
                          "computed(pos_weight); scaled = pos_weight == none ? log_x : ((positive - 1) * "
                          "target + 1) * log_x; reduced(weighted(rsub.Scalar(target, 1) * self - scaled))">)},
-      {"aten.kl_div.default(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+      {"aten.kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False)",
        loss_rules(
            "self target",
            computed_text<"reduced(log_target ? exp(target) * (target - self) : divergence(self, target))">)},
-      {"aten.poisson_nll_loss.default(Tensor input, Tensor target, bool log_input, bool full, float eps, int "
-       "reduction) -> Tensor",
+      {"aten.poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int "
+       "reduction)",
        loss_rules(
            "input target",
            computed_text<
                "rate = log_input ? exp(input) : input; log_rate = log_input ? input : log(input + eps); loss "
                "= rate - target * log_rate; reduced(full ? loss + log_factorial(target) : loss)">,
            PromotesToFloat)},
-      {"aten.soft_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+      {"aten.soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
        loss_rules("self target", computed_text<"reduced(log1p(exp(-self * target)))">)},
-      {"aten.hinge_embedding_loss.default(Tensor self, Tensor target, float margin=1., int reduction=1) -> "
-       "Tensor",
+      {"aten.hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1)",
        loss_rules("self target", loss_of<hinge>)},
-      {"aten.margin_ranking_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
-       "reduction=1) -> Tensor",
+      {"aten.margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
+       "reduction=1)",
        loss_rules("input1 input2 target", loss_of<margin_ranking>, PromotesToFloat)},
-      {"aten.cosine_embedding_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
-       "reduction=1) -> Tensor",
+      {"aten.cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
+       "reduction=1)",
        // 1 - cos for similar pairs, max(cos - margin, 0) for others
        in_autocast(
            AutocastF32,
@@ -208,16 +204,16 @@ std::span<const OpLine> loss_ops() {
                 "(dot_over(input2, input2, dim) + 1e-12)); cosine = dot_over(input1, input2, dim) / length; "
                 "excess = clamp(cosine - margin, 0); alike = where(target == 1, rsub.Scalar(cosine, 1), 0); "
                 "others = where(target == -1, excess, 0); reduced(alike + others)">})},
-      {"aten.cosine_similarity.default(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+      {"aten.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)",
        {.promotes = "x1 x2", .infer = infer_cosine_similarity, .decompose = cosine_similarity}},
-      {"aten.pairwise_distance.default(Tensor x1, Tensor x2, float p=2., float "
-       "eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
+      {"aten.pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool "
+       "keepdim=False)",
        {.flags = PromotesToFloat,
         .promotes = "x1 x2",
         .infer = infer_pairwise_distance,
         .decompose = pairwise_distance}},
-      {"aten.triplet_margin_loss.default(Tensor anchor, Tensor positive, Tensor negative, float margin=1., "
-       "float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
+      {"aten.triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float "
+       "p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1)",
        in_autocast(
            AutocastF32,
            {.flags = PromotesToFloat,

@@ -215,98 +215,88 @@ constexpr OpRules angle_rules() {
 
 std::span<const OpLine> numeric_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.isfinite.default(Tensor self) -> Tensor",
+      {"aten.isfinite(Tensor self)",
        test(text<"is_float(self) | is_complex(self) ? abs(self) < inf : full_like(self, true, bool)">)},
-      {"aten.isposinf.default(Tensor self) -> Tensor",
+      {"aten.isposinf(Tensor self)",
        test(text<"is_float(self) ? self == inf : full_like(self, false, bool)">)},
-      {"aten.isneginf.default(Tensor self) -> Tensor",
+      {"aten.isneginf(Tensor self)",
        test(text<"is_float(self) ? self == -inf : full_like(self, false, bool)">)},
-      {"aten.isreal.default(Tensor self) -> Tensor",
+      {"aten.isreal(Tensor self)",
        test(text<"is_complex(self) ? imag(self) == 0 : full_like(self, true, bool)">)},
-      {"aten.isclose.default(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, "
-       "bool "
-       "equal_nan=False) -> Tensor",
+      {"aten.isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool "
+       "equal_nan=False)",
        {.flags = Pointwise, .promotes = "self other", .infer = infer_bool, .decompose = isclose}},
       {"aten.isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool "
-       "invert=False) -> Tensor",
+       "invert=False)",
        isin_rules(isin_tensors, "elements test_elements")},
       {"aten.isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
-       "invert=False) -> Tensor",
+       "invert=False)",
        isin_rules(isin_number, "elements test_element")},
       {"aten.isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
-       "invert=False) -> Tensor",
+       "invert=False)",
        isin_rules(number_isin, "element test_elements")},
-      {"aten.sgn.default(Tensor self) -> Tensor",
+      {"aten.sgn(Tensor self)",
        on_complex(complex_function<sgn>, composite_pointwise(text<"sign(self)">, InPlaceVariant))},
-      {"aten.signbit.default(Tensor self) -> Tensor",
+      {"aten.signbit(Tensor self)",
        test(text<"dtype(self) == bool ? full_like(self, false, bool) : is_negative(self)">)},
-      {"aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+      {"aten.copysign.Tensor(Tensor self, Tensor other)",
        written_by("copysign.out", formula(copysign, InPlaceVariant | PromotesToFloat))},
-      {"aten.copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+      {"aten.copysign.Scalar(Tensor self, Scalar other)",
        formula(copysign, InPlaceVariant | PromotesToFloat)},
-      {"aten.angle.default(Tensor self) -> Tensor", angle_rules()},
-      {"aten.heaviside.default(Tensor self, Tensor values) -> Tensor",
+      {"aten.angle(Tensor self)", angle_rules()},
+      {"aten.heaviside(Tensor self, Tensor values)",
        formula(text<"x = promoted(self); where(x == 0, promoted(values), to(x > 0, dtype(x)))">,
                InPlaceVariant, "self values")},
-      {"aten.nan_to_num.default(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
-       "Tensor",
+      {"aten.nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
        composite_pointwise(nan_to_num, InPlaceVariant)},
-      {"aten.frac.default(Tensor self) -> Tensor",
-       composite_pointwise(text<"self - trunc(self)">, InPlaceVariant)},
-      {"aten.round.decimals(Tensor self, *, int decimals) -> Tensor",
+      {"aten.frac(Tensor self)", composite_pointwise(text<"self - trunc(self)">, InPlaceVariant)},
+      {"aten.round.decimals(Tensor self, *, int decimals)",
        composite_pointwise(round_decimals, InPlaceVariant)},
-      {"aten.special_round.default(Tensor self, *, int decimals=0) -> Tensor",
-       composite_pointwise(round_decimals)},
+      {"aten.special_round(Tensor self, *, int decimals=0)", composite_pointwise(round_decimals)},
       // The logarithm gives the exponent except for its last bit, which the mantissa corrects. Computed in f64
       // and in two steps, so that no power of two overflows.
       {"aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-       composite(
-           infer_frexp,
-           text<"wide = to(self, f64); is_number = (abs(wide) < inf) & (wide != 0); "
-                "exponent = floor(log2(abs(where(is_number, wide, 1.0)))) + 1; half = floor(exponent * 0.5); "
-                "mantissa = wide / power_of_two(half) / power_of_two(exponent - half); "
-                "is_high = abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; "
-                "mantissa = where(is_high, mantissa * 0.5, where(is_low, mantissa * 2, mantissa)); "
-                "exponent = where(is_high, exponent + 1, where(is_low, exponent - 1, exponent)); "
-                "to(where(is_number, mantissa, wide), dtype(self)), to(where(is_number, exponent, 0.0), "
-                "i32)">)},
-      {"aten.ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("ldexp.out",
-                  composite(infer_ldexp,
-                            text<"power = is_float(other) | is_complex(other) ? other : to(other, f32); "
-                                 "as_result(self * power_of_two(power))">,
-                            Pointwise))},
-      {"aten.ldexp_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       composite(infer_frexp,
+                 text<"wide = to(self, f64); is_number = (abs(wide) < inf) & (wide != 0); exponent = "
+                      "floor(log2(abs(where(is_number, wide, 1.0)))) + 1; half = floor(exponent * 0.5); "
+                      "mantissa = wide / power_of_two(half) / power_of_two(exponent - half); is_high = "
+                      "abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; mantissa = where(is_high, mantissa "
+                      "* 0.5, where(is_low, mantissa * 2, mantissa)); exponent = where(is_high, exponent + "
+                      "1, where(is_low, exponent - 1, exponent)); to(where(is_number, mantissa, wide), "
+                      "dtype(self)), to(where(is_number, exponent, 0.0), i32)">)},
+      {"aten.ldexp.Tensor(Tensor self, Tensor other)",
+       written_by("ldexp.out", composite(infer_ldexp,
+                                         text<"power = is_float(other) | is_complex(other) ? other : "
+                                              "to(other, f32); as_result(self * power_of_two(power))">,
+                                         Pointwise))},
+      {"aten.ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.ldexp.Tensor"}},
-      {"aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+      {"aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent)",
        float_power(text<"x = to(self, f64); pow.Tensor_Tensor(x, to(exponent, f64))">)},
-      {"aten.float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+      {"aten.float_power.Tensor_Scalar(Tensor self, Scalar exponent)",
        float_power(text<"pow.Tensor_Scalar(to(self, f64), exponent)">)},
-      {"aten.float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+      {"aten.float_power.Scalar(Scalar self, Tensor exponent)",
        float_power(text<"pow.Scalar(self, to(exponent, f64))">)},
       {"aten.float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Tensor"}},
       {"aten.float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Scalar"}},
-      {"aten.fmax.default(Tensor self, Tensor other) -> Tensor",
+      {"aten.fmax(Tensor self, Tensor other)",
        formula(promoted_text<"is_float(self) ? where((self >= other) | isnan(other), self, other) : "
                              "maximum(self, other)">)},
-      {"aten.fmin.default(Tensor self, Tensor other) -> Tensor",
+      {"aten.fmin(Tensor self, Tensor other)",
        formula(promoted_text<"is_float(self) ? where((self <= other) | isnan(other), self, other) : "
                              "minimum(self, other)">)},
-      {"aten.hypot.default(Tensor self, Tensor other) -> Tensor", formula(hypot, InPlaceVariant)},
-      {"aten.deg2rad.default(Tensor self) -> Tensor",
-       float_formula(wide_text<"self * (pi / 180)">, InPlaceVariant)},
-      {"aten.rad2deg.default(Tensor self) -> Tensor",
-       float_formula(wide_text<"self * (180 / pi)">, InPlaceVariant)},
-      {"aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-       formula(lerp, InPlaceVariant, "self end")},
-      {"aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+      {"aten.hypot(Tensor self, Tensor other)", formula(hypot, InPlaceVariant)},
+      {"aten.deg2rad(Tensor self)", float_formula(wide_text<"self * (pi / 180)">, InPlaceVariant)},
+      {"aten.rad2deg(Tensor self)", float_formula(wide_text<"self * (180 / pi)">, InPlaceVariant)},
+      {"aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight)", formula(lerp, InPlaceVariant, "self end")},
+      {"aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
        formula(lerp, InPlaceVariant, "self end weight")},
-      {"aten.logaddexp.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp)},
-      {"aten.logaddexp2.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp2)},
-      {"aten.gcd.default(Tensor self, Tensor other) -> Tensor", formula(gcd, InPlaceVariant)},
-      {"aten.lcm.default(Tensor self, Tensor other) -> Tensor", formula(lcm, InPlaceVariant)},
+      {"aten.logaddexp(Tensor self, Tensor other)", formula(logaddexp)},
+      {"aten.logaddexp2(Tensor self, Tensor other)", formula(logaddexp2)},
+      {"aten.gcd(Tensor self, Tensor other)", formula(gcd, InPlaceVariant)},
+      {"aten.lcm(Tensor self, Tensor other)", formula(lcm, InPlaceVariant)},
   };
   return lines;
 }

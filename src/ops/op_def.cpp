@@ -76,19 +76,20 @@ const OpDef* parse(const Entry& entry) {
   const OpLine& line = *entry.line;
   auto parsed = std::make_unique<OpDef>();
   OpDef& def = *parsed;
+  const std::string schema = internal::full_schema(line.schema);
   switch (entry.variant) {
     case Variant::None:
-      internal::parse_schema(line.schema, def);
+      internal::parse_schema(schema, def);
       fill_rules(def, line.rules);
       return parsed.release();
     case Variant::InPlace:
-      internal::parse_schema(internal::inplace_schema(line.schema), def);
+      internal::parse_schema(internal::inplace_schema(schema), def);
       def.flags = line.rules.flags & (OpFlag::Pointwise | OpFlag::Random | OpFlag::View | OpFlag::MayView);
       def.infer = infer_same_type;
       if (line.rules.promotes != nullptr) mark_promoted(def, line.rules.promotes);
       break;
     case Variant::Copy:
-      internal::parse_schema(internal::copy_schema(line.schema), def);
+      internal::parse_schema(internal::copy_schema(schema), def);
       def.view_kind = line.rules.view_kind;
       def.infer = line.rules.infer;
       def.decompose = call_functional;
@@ -98,7 +99,7 @@ const OpDef* parse(const Entry& entry) {
       def.flags = line.rules.flags & OpFlag::Random;
       break;
   }
-  def.functional = Name(internal::schema_name(line.schema));
+  def.functional = Name(internal::schema_name(schema));
   return parsed.release();
 }
 
@@ -169,7 +170,7 @@ class TorchOps final : public OpTable {
   }
 
   Entry* entry_of(Name op) const {
-    const auto found = by_name_.find(op.str());
+    const auto found = by_name_.find(internal::name_in_line(op.str()));
     return found == by_name_.end() ? nullptr : &found->second;
   }
 

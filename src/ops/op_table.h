@@ -1,6 +1,9 @@
 // The notation of the families' tables: a schema line and the rules of one op.
 //
-//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", InPlaceVariant)},
+//   {"aten.relu(Tensor self)", unary("relu.out", InPlaceVariant)},
+//
+// A line is a schema in PyTorch's notation without what most have (full_schema() in schema.h): the overload "default",
+// a Tensor as the result, and layout, device and pin_memory of new tensors, which are "...".
 //
 // The functions unary, binary, ... return the rules of whole classes, so most lines need nothing else. Names
 // of out variants without a namespace belong to aten.

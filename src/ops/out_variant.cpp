@@ -23,7 +23,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
 // Returns the result names of "... -> (Tensor values, Tensor indices)"; "out" for a single result. Empty if
 // the results have no names, or are not tensors.
 std::vector<std::string_view> result_names(std::string_view schema) {
-  std::string_view results = schema.substr(schema.rfind(" -> ") + 4);
+  const std::size_t arrow = schema.rfind(" -> ");
+  std::string_view results = arrow == std::string_view::npos ? "Tensor" : schema.substr(arrow + 4);
   if (results == "Tensor") return {"out"};
   if (!results.starts_with('(')) return {};
   results = results.substr(1, results.size() - 2);
@@ -59,7 +60,9 @@ std::vector<std::string_view> arguments_of(std::string_view text) {
 }  // namespace
 
 std::optional<OutVariant> out_variant(const OpLine& line) {
-  const std::string_view schema = line.schema, op = schema_name(schema);
+  const std::string_view schema = line.schema;
+  const std::string name = full_name(schema_name(schema));
+  const std::string_view op = name;
   constexpr std::string_view library = "aten.";
   if (!op.starts_with(library) || schema.find("(a") != std::string_view::npos) return std::nullopt;
   OutVariant variant{.name = std::string(library), .arguments = result_names(schema)};
@@ -86,14 +89,15 @@ std::optional<OutVariant> out_variant(const OpLine& line) {
 }
 
 std::string out_schema(const OpLine& line, const OutVariant& variant) {
-  const std::string_view schema = line.schema;
+  const std::string schema = full_schema(line.schema);
   OpDef functional;
   parse_schema(schema, functional);
   const std::size_t open = schema.find('('), arrow = schema.rfind(" -> ");
   std::string text = variant.name + "(", results;
   std::size_t index = 0;
   bool has_star = false;
-  for (std::string_view argument : arguments_of(schema.substr(open + 1, arrow - open - 2))) {
+  for (std::string_view argument :
+       arguments_of(std::string_view(schema).substr(open + 1, arrow - open - 2))) {
     const bool is_star = argument == "*";
     has_star = has_star || is_star;
     if (is_star || functional.is_kernel_argument(index)) text.append(argument).append(", ");

@@ -207,10 +207,10 @@ constexpr OpRules polynomial_rules(DecomposeFunction decompose) {
 
 std::span<const OpLine> polynomial_ops() {
   using enum Chebyshev;
-#define DEPUTE_POLYNOMIAL(name, decompose)                                                             \
-  {"aten.special_" name ".default(Tensor x, Tensor n) -> Tensor", polynomial_rules(decompose)},        \
-      {"aten.special_" name ".x_scalar(Scalar x, Tensor n) -> Tensor", polynomial_rules(decompose)}, { \
-    "aten.special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor", polynomial_rules(decompose)        \
+#define DEPUTE_POLYNOMIAL(name, decompose)                                                   \
+  {"aten.special_" name "(Tensor x, Tensor n)", polynomial_rules(decompose)},                \
+      {"aten.special_" name ".x_scalar(Scalar x, Tensor n)", polynomial_rules(decompose)}, { \
+    "aten.special_" name ".n_scalar(Tensor x, Scalar n)", polynomial_rules(decompose)        \
   }
   static constexpr OpLine lines[] = {
       DEPUTE_POLYNOMIAL("chebyshev_polynomial_t", (chebyshev_of<T, false>)),

@@ -1,6 +1,6 @@
 // Defines an op as another name of an op with the same arguments in the same order, and the same results.
 //
-//   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor",
+//   {"aten.multiply.Tensor(Tensor self, Tensor other)",
 //    renamed<"aten.mul.Tensor">(InPlaceVariant)},
 #pragma once
 

@@ -1,6 +1,6 @@
 // Decompositions written as text in the op's row, parsed when a program first needs them:
 //
-//   {"aten.frac.default(Tensor self) -> Tensor", composite_pointwise(text<"self - trunc(self)">)},
+//   {"aten.frac(Tensor self)", composite_pointwise(text<"self - trunc(self)">)},
 //
 //   rule    = {name "=" value ";"} value {"," value}         one value for each result
 //   value   = test ["?" value ":" value]                     chosen by what is known when the rule is applied

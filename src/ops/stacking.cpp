@@ -193,7 +193,6 @@ Replacement chunk_cat(Builder& b, const OpCall& call) {
     padding.back() = chunk.padding;
     axis = static_cast<std::int64_t>(dim) + 1;
     Value* padded = chunk.padding == 0 ? part : b.call("aten.constant_pad_nd.default", {part, padding});
-    if (b.failed()) return failure_of(b);
     rows.push_back(b.view(padded, chunk.sizes));
   }
   return one(b.call("aten.cat.default", {rows, axis}));
@@ -243,7 +242,6 @@ Replacement cartesian_prod(Builder& b, const OpCall& call) {
     columns.push_back(b.call("aten.expand.default", {b.view(axes[i], line), grid}));
   }
   Value* rows = b.call("aten.cat.default", {columns, -1});
-  if (b.failed()) return failure_of(b);
   return one(b.view(rows, types[0].tensor.sizes));
 }
 
@@ -260,27 +258,25 @@ constexpr OpRules raising() {
 
 std::span<const OpLine> stacking_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.atleast_1d.default(Tensor self) -> Tensor", raising<1>()},
-      {"aten.atleast_2d.default(Tensor self) -> Tensor", raising<2>()},
-      {"aten.atleast_3d.default(Tensor self) -> Tensor", raising<3>()},
+      {"aten.atleast_1d(Tensor self)", raising<1>()},
+      {"aten.atleast_2d(Tensor self)", raising<2>()},
+      {"aten.atleast_3d(Tensor self)", raising<3>()},
       {"aten.atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
        composite(infer_all_raised<1>, raise_all<1>, MayView)},
       {"aten.atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
        composite(infer_all_raised<2>, raise_all<2>, MayView)},
       {"aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
        composite(infer_all_raised<3>, raise_all<3>, MayView)},
-      {"aten.hstack.default(Tensor[] tensors) -> Tensor", composite(infer_hstack, hstack)},
-      {"aten.vstack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
-      {"aten.row_stack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
-      {"aten.dstack.default(Tensor[] tensors) -> Tensor", stacking<deep>()},
-      {"aten.column_stack.default(Tensor[] tensors) -> Tensor", stacking<by_columns>()},
-      {"aten.block_diag.default(Tensor[] tensors) -> Tensor", composite(infer_block_diag, block_diag)},
-      {"aten._chunk_cat.default(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
-       composite(infer_chunk_cat, chunk_cat)},
-      {"aten.broadcast_tensors.default(Tensor[] tensors) -> Tensor[]",
+      {"aten.hstack(Tensor[] tensors)", composite(infer_hstack, hstack)},
+      {"aten.vstack(Tensor[] tensors)", stacking<vertical>()},
+      {"aten.row_stack(Tensor[] tensors)", stacking<vertical>()},
+      {"aten.dstack(Tensor[] tensors)", stacking<deep>()},
+      {"aten.column_stack(Tensor[] tensors)", stacking<by_columns>()},
+      {"aten.block_diag(Tensor[] tensors)", composite(infer_block_diag, block_diag)},
+      {"aten._chunk_cat(Tensor[] tensors, int dim, int num_chunks)", composite(infer_chunk_cat, chunk_cat)},
+      {"aten.broadcast_tensors(Tensor[] tensors) -> Tensor[]",
        composite(infer_broadcast_tensors, broadcast_tensors, MayView)},
-      {"aten.cartesian_prod.default(Tensor[] tensors) -> Tensor",
-       composite(infer_cartesian_prod, cartesian_prod)},
+      {"aten.cartesian_prod(Tensor[] tensors)", composite(infer_cartesian_prod, cartesian_prod)},
   };
   return lines;
 }

@@ -221,61 +221,47 @@ constexpr OpRules pair_rules(DecomposeFunction decompose) {
 
 std::span<const OpLine> statistics_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
-       "-> "
-       "Tensor",
+      {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
        on_complex(complex_variance, {.flags = Core | Reduction,
                                      .out = "var.correction_out",
                                      .infer = infer_spread,
                                      .decompose = variance_kernel,
                                      .accepts = "self f32 f64"})},  // the kernel sums f16 in f16
-      {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
-      {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+      {"aten.var(Tensor self, bool unbiased=True)", spread_rules(variance)},
+      {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
        written_by("var.out", spread_rules(variance))},
-      {"aten.std.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(deviation)},
-      {"aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+      {"aten.std(Tensor self, bool unbiased=True)", spread_rules(deviation)},
+      {"aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
        written_by("std.out", spread_rules(deviation))},
-      {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
-       "-> "
-       "Tensor",
+      {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
        spread_rules(deviation)},
-      {"aten.var_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-       pair_rules(variance_and_mean)},
+      {"aten.var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", pair_rules(variance_and_mean)},
       {"aten.var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
        "Tensor)",
        pair_rules(variance_and_mean)},
       {"aten.var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) "
-       "-> (Tensor, Tensor)",
+       "keepdim=False) -> (Tensor, Tensor)",
        pair_rules(variance_and_mean)},
-      {"aten.std_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-       pair_rules(deviation_and_mean)},
+      {"aten.std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", pair_rules(deviation_and_mean)},
       {"aten.std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
        "Tensor)",
        pair_rules(deviation_and_mean)},
       {"aten.std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) "
-       "-> (Tensor, Tensor)",
+       "keepdim=False) -> (Tensor, Tensor)",
        pair_rules(deviation_and_mean)},
-      {"aten.logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+      {"aten.logsumexp(Tensor self, int[1] dim, bool keepdim=False)",
        composite(infer_logsumexp, logsumexp, Reduction)},
-      {"aten.special_logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+      {"aten.special_logsumexp(Tensor self, int[1] dim, bool keepdim=False)",
        renamed<"aten.logsumexp.default">()},
-      {"aten.aminmax.default(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+      {"aten.aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
        composite(infer_aminmax, aminmax, Reduction)},
-      {"aten.count_nonzero.default(Tensor self, int? dim=None) -> Tensor",
-       composite(infer_count, count_nonzero)},
-      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-       composite(infer_count, count_nonzero)},
-      {"aten.nansum.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
-       "Tensor",
+      {"aten.count_nonzero(Tensor self, int? dim=None)", composite(infer_count, count_nonzero)},
+      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim)", composite(infer_count, count_nonzero)},
+      {"aten.nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_sum, nansum, Reduction)},
-      {"aten.nanmean.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
-       "-> "
-       "Tensor",
+      {"aten.nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_reduction, nanmean, Reduction)},
-      {"aten.histc.default(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-       composite(infer_histc, histc)},
+      {"aten.histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", composite(infer_histc, histc)},
   };
   return lines;
 }

@@ -23,7 +23,7 @@ bool takes(const OpCall& call, std::string_view name) {
   return call.def().arg_index(Name(name)) >= 0;
 }
 Value* converted(Builder& b, Value* x, ScalarType dtype) {
-  if (b.failed() || x->tensor().dtype == dtype) return x;
+  if (x->tensor().dtype == dtype) return x;
   return b.call("aten._to_copy.default", {x, dtype});
 }
 
@@ -63,10 +63,9 @@ Value* real_lengths(Builder& b, Value* x) {
 Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   ScalarType dtype = x->tensor().dtype;
   if (is_half_precision(dtype)) x = converted(b, x, ScalarType::F32);
-  if (b.failed()) return nullptr;
   if (x->tensor().rank() == 0) {
     Value* row = b.view(x, {1});
-    return b.failed() ? nullptr : converted(b, p_norm(b, row, p, {0}, false, false), dtype);
+    return converted(b, p_norm(b, row, p, {0}, false, false), dtype);
   }
   return converted(b, p_norm(b, x, p, dims, keepdim), dtype);
 }
@@ -90,7 +89,6 @@ Result<Ints> norm_dims(const OpCall& call) {
 Replacement norm_of(Builder& b, const OpCall& call, double p) {
   Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   TRY(Ints dims, norm_dims(call));
-  if (b.failed()) return failure_of(b);
   return one(wide_norm(b, x, p, dims, takes(call, "keepdim") && call.boolean("keepdim")));
 }
 Replacement vector_norm(Builder& b, const OpCall& call) {
@@ -120,12 +118,12 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
   if (row == column) return argument_error("a matrix norm over one dimension");
   if (std::isinf(order)) std::swap(row, column);
   Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
-  bool is_wide = b.failed() || !is_half_precision(x->tensor().dtype);
+  bool is_wide = !is_half_precision(x->tensor().dtype);
   if (!is_wide) x = converted(b, x, ScalarType::F32);
   Value* sums = b.call("aten.sum.dim_IntList",
                        {b.call("aten.abs.default", {x}), Ints{static_cast<std::int64_t>(row)}, true});
   // No sum at all is like one of nothing.
-  const bool has_none = !b.failed() && sums->tensor().sizes[column] == 0;
+  const bool has_none = sums->tensor().sizes[column] == 0;
   const char* pick = has_none    ? "aten.sum.dim_IntList"
                      : order > 0 ? "aten.amax.default"
                                  : "aten.amin.default";
@@ -172,7 +170,6 @@ Types infer_dist(const OpCall& call) {
 Replacement dist(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "p"));
   Value* difference = b.call("aten.sub.Tensor", {call["self"], call["other"]});
-  if (b.failed()) return failure_of(b);
   Ints dims(difference->tensor().rank());
   std::iota(dims.begin(), dims.end(), 0);
   return one(wide_norm(b, real_lengths(b, difference), order, dims, false));
@@ -233,7 +230,6 @@ Replacement renorm(Builder& b, const OpCall& call) {
   if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
   Value* x = b.own(call.value("self"));
   if (is_half_precision(self.dtype)) x = converted(b, x, ScalarType::F32);
-  if (b.failed()) return failure_of(b);
   Value* norms = p_norm(b, x, order, others, true);
   Value* is_long = b.call("aten.gt.Scalar", {norms, call["maxnorm"]});
   Value* guarded = b.call("aten.add.Scalar", {norms, 1e-7});
@@ -246,45 +242,44 @@ Replacement renorm(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> vector_norm_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+      {"aten.linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+       "ScalarType? dtype=None)",
        composite(infer_norm, vector_norm, Reduction)},
-      {"aten.linalg_matrix_norm.default(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+      {"aten.linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
+       "ScalarType? dtype=None)",
        composite(infer_norm, matrix_norm, Reduction)},
       {"aten.linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
-       "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       "keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_norm, named_norm, Reduction)},
-      {"aten.linalg_norm.default(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+      {"aten.linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+       "dtype=None)",
        composite(infer_norm, linalg_norm, Reduction)},
       {"aten.linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-       "dtype=None) -> Tensor",
+       "dtype=None)",
        composite(infer_norm, named_norm, Reduction)},
-      {"aten.norm.Scalar(Tensor self, Scalar p=2) -> Tensor", composite(infer_norm, norm, Reduction)},
-      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+      {"aten.norm.Scalar(Tensor self, Scalar p=2)", composite(infer_norm, norm, Reduction)},
+      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)",
        written_by("norm.out", composite(infer_norm, norm, Reduction))},
-      {"aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+      {"aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype)",
        composite(infer_norm, norm, Reduction)},
-      {"aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) "
-       "-> Tensor",
+      {"aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype)",
        written_by("norm.dtype_out", composite(infer_norm, norm, Reduction))},
-      {"aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+      {"aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False)",
        written_by("frobenius_norm.out", composite(infer_norm, norm, Reduction))},
-      {"aten.nuclear_norm.default(Tensor self, bool keepdim=False) -> Tensor",
+      {"aten.nuclear_norm(Tensor self, bool keepdim=False)",
        composite(infer_nuclear, singular_norm, Reduction)},
-      {"aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+      {"aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False)",
        composite(infer_norm, singular_norm, Reduction)},
-      {"aten.dist.default(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+      {"aten.dist(Tensor self, Tensor other, Scalar p=2)",
        {.promotes = "self other", .infer = infer_dist, .decompose = dist}},
-      {"aten.cdist.default(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
+      {"aten.cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)",
        in_autocast(AutocastF32, composite(infer_cdist, cdist))},
-      {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+      {"aten._cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)",
        fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
-      {"aten.pdist.default(Tensor self, float p=2.) -> Tensor", composite(infer_pdist, pdist)},
-      {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
+      {"aten.pdist(Tensor self, float p=2.)", composite(infer_pdist, pdist)},
+      {"aten._pdist_forward(Tensor self, float p=2.)",
        fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist))},
-      {"aten.renorm.default(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+      {"aten.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
        composite(infer_same_type, renorm, InPlaceVariant)},
   };
   return lines;

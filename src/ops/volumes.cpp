@@ -92,7 +92,7 @@ Replacement max_pool3d_with_indices(Builder& b, const OpCall& call) {
 }
 Replacement max_pool3d(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all("aten.max_pool3d_with_indices.default", call.args());
-  return one(results.empty() ? nullptr : results[0]);
+  return one(results[0]);
 }
 
 // --- adaptive pools
@@ -178,20 +178,20 @@ Replacement uneven_max_pool(Builder& b, const OpCall& call, std::size_t count) {
 
 std::span<const OpLine> volume_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.avg_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
-       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+      {"aten.avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
+       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None)",
        in_autocast(AutocastF32, composite(infer_avg_pool<3>, avg_pool3d))},
-      {"aten.max_pool3d_with_indices.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
-       "padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+      {"aten.max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
+       "int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
        composite(infer_max_pool_with_indices<3>, max_pool3d_with_indices)},
-      {"aten.max_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
-       "dilation=1, bool ceil_mode=False) -> Tensor",
+      {"aten.max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
+       "dilation=1, bool ceil_mode=False)",
        in_autocast(AutocastF32, composite(infer_max_pool<3>, max_pool3d))},
-      {"aten._adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+      {"aten._adaptive_avg_pool3d(Tensor self, SymInt[3] output_size)",
        composite(infer_adaptive<3>, adaptive_avg_pool3d)},
-      {"aten.adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+      {"aten.adaptive_avg_pool3d(Tensor self, SymInt[3] output_size)",
        in_autocast(AutocastF32, composite(infer_adaptive<3>, adaptive_avg_pool3d))},
-      {"aten.adaptive_max_pool3d.default(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+      {"aten.adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
        in_autocast(AutocastF32, composite(infer_adaptive_pair<3>, adaptive_max_pool3d))},
   };
   return lines;
