@@ -41,19 +41,12 @@ Replacement threshold(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_low, call["value"], call["self"]}));
 }
 
-Types infer_glu(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  Dims sizes = self.sizes;
-  SymInt& size = sizes[dim];
-  if (size.is_constant() && size.value() % 2 != 0) return argument_error("glu halves an odd size");
-  size = floor_div(size, 2);
-  return tensor_result(self.dtype, std::move(sizes));
-}
 Replacement glu(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
-  SymInt half = floor_div(self.sizes[dim], 2);
+  const SymInt& size = self.sizes[dim];
+  if (size.is_constant() && size.value() % 2 != 0) return argument_error("glu halves an odd size");
+  const SymInt half = floor_div(size, 2);
   std::vector<Value*> halves = b.call_all("aten.split_with_sizes.default",
                                           {call["self"], Dims{half, half}, static_cast<std::int64_t>(dim)});
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
@@ -167,7 +160,7 @@ std::span<const OpLine> activation_ops() {
        composite(infer_same_type, rrelu, InPlaceVariant)},
       {"aten.threshold(Tensor self, Scalar threshold, Scalar value)",
        composite_pointwise(threshold, InPlaceVariant)},
-      {"aten.glu(Tensor self, int dim=-1)", composite(infer_glu, glu)},
+      {"aten.glu(Tensor self, int dim=-1)", derived(glu)},
       {"aten.softmax.int(Tensor self, int dim, ScalarType? dtype=None)",
        composite(infer_softmax, text<"_softmax(to(self, dtype == none ? dtype(self) : dtype), dim, false)">)},
       {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None)",

@@ -38,13 +38,6 @@ Dims tile_counts(const OpCall& call) {
   if (counts.size() < rank) counts.insert(counts.begin(), rank - counts.size(), SymInt(1));
   return counts;
 }
-Types infer_tile(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  Dims sizes = tile_counts(call);
-  std::size_t added = sizes.size() - self.rank();
-  for (std::size_t i = 0; i < self.rank(); ++i) sizes[added + i] = sizes[added + i] * self.sizes[i];
-  return tensor_result(self.dtype, std::move(sizes));
-}
 Replacement tile(Builder& b, const OpCall& call) {
   return one(b.call("aten.repeat.default", {call["self"], tile_counts(call)}));
 }
@@ -190,14 +183,6 @@ Result<Rotation> read_rotation(const OpCall& call) {
   std::int64_t quarters = ((call.integer("k") % 4) + 4) % 4;
   return Rotation{static_cast<std::int64_t>(from), static_cast<std::int64_t>(to), quarters};
 }
-Types infer_rot90(const OpCall& call) {
-  TRY(Rotation rotation, read_rotation(call));
-  Dims sizes = call.tensor("self").sizes;
-  if (rotation.quarters % 2 == 1) {
-    std::swap(sizes[static_cast<std::size_t>(rotation.from)], sizes[static_cast<std::size_t>(rotation.to)]);
-  }
-  return tensor_result(call.tensor("self").dtype, std::move(sizes));
-}
 Replacement rot90(Builder& b, const OpCall& call) {
   TRY(Rotation rotation, read_rotation(call));
   auto [from, to, quarters] = rotation;
@@ -260,7 +245,7 @@ std::span<const OpLine> arranging_ops() {
       {"aten.repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
        "output_size=None)",
        composite(infer_repeat_interleave, repeat_interleave)},
-      {"aten.tile(Tensor self, SymInt[] dims)", composite(infer_tile, tile)},
+      {"aten.tile(Tensor self, SymInt[] dims)", derived(tile)},
       {"aten.repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None)",
        kernel("repeat_interleave.Tensor_out", infer_repeated_indices)},
       {"aten.repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
@@ -275,7 +260,7 @@ std::span<const OpLine> arranging_ops() {
            {.flags = Core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing}))},
       {"aten.fliplr(Tensor self)", composite(infer_same_type, fliplr)},
       {"aten.flipud(Tensor self)", composite(infer_same_type, flipud)},
-      {"aten.rot90(Tensor self, int k=1, int[] dims=[0, 1])", composite(infer_rot90, rot90)},
+      {"aten.rot90(Tensor self, int k=1, int[] dims=[0, 1])", derived(rot90)},
       {"aten.channel_shuffle(Tensor self, SymInt groups)", composite(infer_same_type, channel_shuffle)},
       {"aten.native_channel_shuffle(Tensor self, SymInt groups)",
        composite(infer_same_type, channel_shuffle)},

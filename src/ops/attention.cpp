@@ -119,10 +119,6 @@ Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
   return b.call("aten._softmax.default", {scores, -1, false});
 }
 
-Types infer_safe_softmax(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return tensor_result(dtype_or(call, self.dtype), self.sizes);
-}
 Replacement safe_softmax(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Value* x = to_dtype(b, b.own(call.value("self")), dtype_or(call, self.dtype));
@@ -159,8 +155,7 @@ std::span<const OpLine> attention_ops() {
       {"aten.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
        "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False)",
        in_autocast(AutocastLower, composite(infer_attention, attention))},
-      {"aten._safe_softmax(Tensor self, int dim, ScalarType? dtype=None)",
-       composite(infer_safe_softmax, safe_softmax)},
+      {"aten._safe_softmax(Tensor self, int dim, ScalarType? dtype=None)", derived(safe_softmax)},
   };
   return lines;
 }

@@ -73,17 +73,6 @@ Replacement concat(Builder& b, const OpCall& call) {
   return one(b.call("aten.cat.default", call.args()));
 }
 
-Types infer_stack(const OpCall& call) {
-  std::vector<const Value*> parts = call.values("tensors");
-  if (parts.empty()) return argument_error("stack of no tensors");
-  ScalarType dtype = parts[0]->tensor().dtype;
-  for (const Value* part : parts) dtype = promote(dtype, part->tensor().dtype);
-  Dims sizes = parts[0]->tensor().sizes;
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), sizes.size() + 1));
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim),
-               SymInt(static_cast<std::int64_t>(parts.size())));
-  return tensor_result(dtype, std::move(sizes));
-}
 Replacement stack(Builder& b, const OpCall& call) {
   std::vector<Value*> parts;
   for (const Value* part : call.values("tensors")) {
@@ -201,8 +190,7 @@ std::span<const OpLine> combining_ops() {
                       {.flags = Core | Concat, .out = "cat.out", .infer = infer_cat, .decompose = cat})))},
       {"aten.concat(Tensor[] tensors, int dim=0)", composite(infer_cat, concat)},
       {"aten.concatenate(Tensor[] tensors, int dim=0)", composite(infer_cat, concat)},
-      {"aten.stack(Tensor[] tensors, int dim=0)",
-       in_autocast(AutocastPromote, composite(infer_stack, stack))},
+      {"aten.stack(Tensor[] tensors, int dim=0)", in_autocast(AutocastPromote, derived(stack))},
       {"aten.constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", padding("constant_pad_nd.out")},
       {"aten.reflection_pad1d(Tensor self, SymInt[2] padding)",
        in_autocast(AutocastF32, padding("reflection_pad1d.out"))},

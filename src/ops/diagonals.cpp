@@ -61,13 +61,8 @@ Result<Value*> write_diagonal(Builder& b, const OpCall& call, Value* base, Value
   return b.call("aten.diagonal_scatter.default", {base, updated, call["offset"], call["dim1"], call["dim2"]});
 }
 
-Types infer_trace(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  if (self.rank() != 2) return argument_error("trace of a tensor that is not a matrix");
-  bool is_number = is_floating(self.dtype) || is_complex(self.dtype);
-  return tensor_result(is_number ? self.dtype : ScalarType::I64, {});
-}
 Replacement trace(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() != 2) return argument_error("trace of a tensor that is not a matrix");
   Value* diagonal = b.call("aten.diagonal.default", {call["self"]});
   return one(b.call("aten.sum.dim_IntList", {diagonal, Ints{0}}));
 }
@@ -134,27 +129,13 @@ Replacement diagonal_scatter(Builder& b, const OpCall& call) {
   return on_diagonal(b, b.own(call.value("src")), call.tensor("self").sizes, plane, call["self"]);
 }
 
-// Returns the diagonal of a matrix, or the diagonal matrix of a vector.
-Types infer_diag(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::int64_t offset, read_offset(call, "diagonal"));
-  if (self.rank() == 1) {
-    SymInt length = self.sizes[0] + std::abs(offset);
-    return tensor_result(self.dtype, {length, length});
-  }
-  if (self.rank() != 2) return argument_error("diag of a tensor of more than two dimensions, or none");
-  return tensor_result(self.dtype, {diagonal_length(self.sizes[0], self.sizes[1], offset)});
-}
 Replacement diag(Builder& b, const OpCall& call) {
-  std::string_view op = call.tensor("self").rank() == 1 ? "aten.diag_embed.default" : "aten.diagonal.default";
+  const std::size_t rank = call.tensor("self").rank();
+  if (rank != 1 && rank != 2) return argument_error("diag of a tensor of more than two dimensions, or none");
+  std::string_view op = rank == 1 ? "aten.diag_embed.default" : "aten.diagonal.default";
   return one(b.call(op, {call["self"], call["diagonal"]}));
 }
 
-Types infer_diagflat(const OpCall& call) {
-  TRY(std::int64_t offset, read_offset(call, "offset"));
-  SymInt length = call.tensor("self").numel() + std::abs(offset);
-  return tensor_result(call.tensor("self").dtype, {length, length});
-}
 Replacement diagflat(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   return one(b.call("aten.diag_embed.default", {b.view(x, {x->tensor().numel()}), call["offset"]}));
@@ -233,13 +214,13 @@ std::span<const OpLine> diagonal_ops() {
         .write_back = write_diagonal}},
       {"aten.linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
        {.flags = View, .infer = infer_diagonal, .decompose = linalg_diagonal, .write_back = write_diagonal}},
-      {"aten.diag(Tensor self, int diagonal=0)", composite(infer_diag, diag)},
-      {"aten.diagflat(Tensor self, int offset=0)", composite(infer_diagflat, diagflat)},
+      {"aten.diag(Tensor self, int diagonal=0)", derived(diag)},
+      {"aten.diagflat(Tensor self, int offset=0)", derived(diagflat)},
       {"aten.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
        composite(infer_diag_embed, diag_embed)},
       {"aten.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
        composite(infer_diagonal_scatter, diagonal_scatter, CopiesLayout)},
-      {"aten.trace(Tensor self)", in_autocast(AutocastF32, composite(infer_trace, trace))},
+      {"aten.trace(Tensor self)", in_autocast(AutocastF32, derived(trace))},
       {"aten.eye(SymInt n, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
       {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
       {"aten.tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",

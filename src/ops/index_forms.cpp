@@ -26,9 +26,6 @@ Value* flat(Builder& b, Value* x) {
 
 // --- reading
 
-Types infer_take(const OpCall& call) {
-  return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
-}
 Replacement take(Builder& b, const OpCall& call) {
   Value* elements = flat(b, b.own(call.value("self")));
   return one(b.call("aten.index.Tensor", {elements, std::vector<Value*>{b.own(call.value("index"))}}));
@@ -274,7 +271,7 @@ Replacement nonzero_static(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> index_form_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.take(Tensor self, Tensor index)", composite(infer_take, take)},
+      {"aten.take(Tensor self, Tensor index)", derived(take)},
       {"aten.take_along_dim(Tensor self, Tensor indices, int? dim=None)",
        composite(infer_take_along_dim, take_along_dim)},
       {"aten._unsafe_index.Tensor(Tensor self, Tensor?[] indices)",

@@ -85,18 +85,11 @@ Types infer_cosine_embedding(const OpCall& call) {
                        call.integer("reduction") == 0 ? call.tensor("target").sizes : Dims{});
 }
 
-Types infer_cosine_similarity(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_promoted(call));
-  TensorType& type = types[0].tensor;
-  TRY(std::size_t dim, dim_of(call, "dim", type));
-  type.sizes.erase(type.sizes.begin() + static_cast<std::ptrdiff_t>(dim));
-  return types;
-}
 // Returns the dot product of x1 / max(|x1|, eps) and x2 / max(|x2|, eps).
 Replacement cosine_similarity(Builder& b, const OpCall& call) {
   ScalarType dtype = promoted_type(call);
   TRY(Dims sizes, broadcast(call.tensor("x1").sizes, call.tensor("x2").sizes));
-  TRY(std::size_t wrapped, wrap_dim(call.integer("dim"), sizes.size()));
+  TRY(std::size_t wrapped, dim_of(call, "dim", {.dtype = dtype, .sizes = sizes}));
   auto unit = [&](std::string_view name) {
     Value* x = to_dtype(b, b.own(call.value(name)), compute_type(dtype));
     auto rank = static_cast<std::int64_t>(x->tensor().rank());
@@ -113,18 +106,6 @@ Replacement cosine_similarity(Builder& b, const OpCall& call) {
   return one(to_dtype(b, b.call("aten.sum.dim_IntList", {times(b, x1, unit("x2")), dim}), dtype));
 }
 
-Types infer_pairwise_distance(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_promoted(call));
-  Dims& sizes = types[0].tensor.sizes;
-  types[0].tensor.dtype = part_of(types[0].tensor.dtype);
-  if (sizes.empty()) return types;
-  if (call.boolean("keepdim")) {
-    sizes.back() = 1;
-  } else {
-    sizes.pop_back();
-  }
-  return types;
-}
 // Returns the norm of x1 - x2 + eps.
 Replacement pairwise_distance(Builder& b, const OpCall& call) {
   ScalarType dtype = promoted_type(call);
@@ -136,17 +117,6 @@ Replacement pairwise_distance(Builder& b, const OpCall& call) {
   return one(to_dtype(b, norm, part_of(dtype)));
 }
 
-Types infer_triplet(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_promoted(call));
-  types[0].tensor.dtype = part_of(types[0].tensor.dtype);
-  Dims& sizes = types[0].tensor.sizes;
-  if (call.integer("reduction") != 0) {
-    sizes.clear();
-  } else if (!sizes.empty()) {
-    sizes.pop_back();
-  }
-  return types;
-}
 }  // namespace
 
 std::span<const OpLine> loss_ops() {
@@ -205,24 +175,20 @@ std::span<const OpLine> loss_ops() {
                 "excess = clamp(cosine - margin, 0); alike = where(target == 1, rsub.Scalar(cosine, 1), 0); "
                 "others = where(target == -1, excess, 0); reduced(alike + others)">})},
       {"aten.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)",
-       {.promotes = "x1 x2", .infer = infer_cosine_similarity, .decompose = cosine_similarity}},
+       {.promotes = "x1 x2", .decompose = cosine_similarity}},
       {"aten.pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool "
        "keepdim=False)",
-       {.flags = PromotesToFloat,
-        .promotes = "x1 x2",
-        .infer = infer_pairwise_distance,
-        .decompose = pairwise_distance}},
+       {.flags = PromotesToFloat, .promotes = "x1 x2", .decompose = pairwise_distance}},
       {"aten.triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float "
        "p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1)",
        in_autocast(
            AutocastF32,
            {.flags = PromotesToFloat,
             .promotes = "anchor positive negative",
-            .infer = infer_triplet,
             .decompose =
                 text<"alike = pairwise_distance(anchor, positive, p, eps); far = pairwise_distance(anchor, "
                      "negative, p, eps); other = swap ? minimum(far, pairwise_distance(positive, negative, "
-                     "p, eps)) : far; as_result(reduced(clamp(alike - other + margin, 0)))">})},
+                     "p, eps)) : far; reduced(clamp(alike - other + margin, 0))">})},
   };
   return lines;
 }

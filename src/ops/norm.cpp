@@ -295,9 +295,6 @@ Replacement instance_norm_functional(Builder& b, const OpCall& call) {
 
 // --- weight norm: v * (g / |v|), with the norm over all dimensions but one
 
-Types infer_weight_norm(const OpCall& call) {
-  return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
-}
 Replacement weight_norm(Builder& b, const OpCall& call) {
   std::size_t rank = call.tensor("v").rank();
   TRY(std::size_t kept, wrap_dim(call.integer("dim"), rank));
@@ -381,7 +378,7 @@ std::span<const OpLine> norm_ops() {
        {.origin = OpOrigin::Compiler,
         .infer = infer_instance_norm_functional,
         .decompose = instance_norm_functional}},
-      {"aten._weight_norm(Tensor v, Tensor g, int dim=0)", composite(infer_weight_norm, weight_norm)},
+      {"aten._weight_norm(Tensor v, Tensor g, int dim=0)", derived(weight_norm)},
   };
   return lines;
 }

@@ -36,7 +36,7 @@ Replacement isin(const OpCall& call, const Term& elements, const Term& tests) {
   Term row = tests.rank() == 1 ? tests : tests.call("aten.view.default", {std::vector<std::int64_t>{-1}});
   Term is_equal = elements.call("aten.unsqueeze.default", {-1}) == row;
   Term found = is_equal.call("aten.any.dim", {-1});
-  return result(call, call.boolean("invert") ? !found : found);
+  return one((call.boolean("invert") ? !found : found).value());
 }
 Replacement isin_tensors(Builder& b, const OpCall& call) {
   return isin(call, operand(b, call, "elements"), operand(b, call, "test_elements"));
@@ -44,15 +44,10 @@ Replacement isin_tensors(Builder& b, const OpCall& call) {
 Replacement isin_number(Builder& b, const OpCall& call) {
   Term elements = operand(b, call, "elements");
   Operand number = call["test_element"];
-  return result(call, call.boolean("invert") ? elements != number : elements == number);
+  return one((call.boolean("invert") ? elements != number : elements == number).value());
 }
 Replacement number_isin(Builder& b, const OpCall& call) {
   return isin(call, operand(b, call, "element"), operand(b, call, "test_elements"));
-}
-Types infer_isin(const OpCall& call) {
-  const Argument& elements = call[0];
-  bool is_tensor = elements.is_value() && elements.as_value()->type().is_tensor();
-  return tensor_result(ScalarType::Bool, is_tensor ? elements.as_value()->tensor().sizes : Dims{});
 }
 
 // --- signs
@@ -104,11 +99,6 @@ Replacement round_decimals(Builder& b, const OpCall& call) {
   return result(call, decimals > 0 ? rounded / power : rounded * power);
 }
 
-Types infer_frexp(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
-                           tensor_type({.dtype = ScalarType::I32, .sizes = self.sizes})};
-}
 // self * 2^other; the power of an integer is f32
 ScalarType ldexp_type(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -122,11 +112,6 @@ ScalarType ldexp_type(const OpCall& call) {
 Types infer_ldexp(const OpCall& call) {
   TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("other").sizes));
   return tensor_result(ldexp_type(call), std::move(sizes));
-}
-Types infer_float_power(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_like_first(call));
-  types[0].tensor.dtype = ScalarType::F64;
-  return types;
 }
 
 // --- two numbers
@@ -198,10 +183,10 @@ constexpr OpRules test(DecomposeFunction decompose) {
   return composite(infer_bool, decompose, Pointwise);
 }
 constexpr OpRules isin_rules(DecomposeFunction decompose, const char* promotes) {
-  return {.promotes = promotes, .infer = infer_isin, .decompose = decompose};
+  return {.promotes = promotes, .decompose = decompose};
 }
 constexpr OpRules float_power(DecomposeFunction decompose) {
-  return composite(infer_float_power, decompose, Pointwise);
+  return derived(decompose, Pointwise);
 }
 
 constexpr OpRules angle_rules() {
@@ -256,14 +241,13 @@ std::span<const OpLine> numeric_ops() {
       // The logarithm gives the exponent except for its last bit, which the mantissa corrects. Computed in f64
       // and in two steps, so that no power of two overflows.
       {"aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-       composite(infer_frexp,
-                 text<"wide = to(self, f64); is_number = (abs(wide) < inf) & (wide != 0); exponent = "
-                      "floor(log2(abs(where(is_number, wide, 1.0)))) + 1; half = floor(exponent * 0.5); "
-                      "mantissa = wide / power_of_two(half) / power_of_two(exponent - half); is_high = "
-                      "abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; mantissa = where(is_high, mantissa "
-                      "* 0.5, where(is_low, mantissa * 2, mantissa)); exponent = where(is_high, exponent + "
-                      "1, where(is_low, exponent - 1, exponent)); to(where(is_number, mantissa, wide), "
-                      "dtype(self)), to(where(is_number, exponent, 0.0), i32)">)},
+       derived(text<"wide = to(self, f64); is_number = (abs(wide) < inf) & (wide != 0); exponent = "
+                    "floor(log2(abs(where(is_number, wide, 1.0)))) + 1; half = floor(exponent * 0.5); "
+                    "mantissa = wide / power_of_two(half) / power_of_two(exponent - half); is_high = "
+                    "abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; mantissa = where(is_high, mantissa "
+                    "* 0.5, where(is_low, mantissa * 2, mantissa)); exponent = where(is_high, exponent + "
+                    "1, where(is_low, exponent - 1, exponent)); to(where(is_number, mantissa, wide), "
+                    "dtype(self)), to(where(is_number, exponent, 0.0), i32)">)},
       {"aten.ldexp.Tensor(Tensor self, Tensor other)",
        written_by("ldexp.out", composite(infer_ldexp,
                                          text<"power = is_float(other) | is_complex(other) ? other : "

@@ -13,6 +13,7 @@
 #include "depute/builder.h"
 #include "ops/choices.h"
 #include "ops/complex_forms.h"
+#include "ops/derived_types.h"
 #include "ops/kernel_rules.h"
 #include "ops/op_table.h"
 #include "ops/out_variant.h"
@@ -59,7 +60,8 @@ void fill_rules(OpDef& def, const OpRules& rules) {
   def.flags = rules.flags;
   def.origin = rules.origin;
   def.view_kind = rules.view_kind;
-  def.infer = rules.infer;
+  def.infer =
+      rules.infer == nullptr && rules.decompose != nullptr ? internal::infer_from_decomposition : rules.infer;
   def.decompose = rules.decompose;
   def.identity = rules.identity;
   def.write_back = rules.write_back;

@@ -99,6 +99,10 @@ constexpr OpRules written_by(const char* out_variant, OpRules rules) {
 constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = None) {
   return {.flags = flags, .infer = infer, .decompose = decompose};
 }
+// Its result types follow from the decomposition (derived_types.h).
+constexpr OpRules derived(DecomposeFunction decompose, OpFlag flags = None) {
+  return {.flags = flags, .decompose = decompose};
+}
 constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags = None) {
   return {.flags = Pointwise | flags, .infer = infer_like_first, .decompose = decompose};
 }

@@ -29,11 +29,6 @@ Replacement floor_divide(Builder& b, const OpCall& call) {
   return one(b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"}));
 }
 
-// A power of bools is i64.
-Types infer_square(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
-}
 // The fill is converted to the tensor's type.
 Replacement masked_fill(Builder& b, const OpCall& call) {
   ScalarType dtype = call.tensor("self").dtype;
@@ -175,8 +170,7 @@ std::span<const OpLine> pointwise_ops() {
                     text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first / "
                          "tensor2, value)">,
                     InPlaceVariant | PromotesToFloat)},
-      {"aten.square(Tensor self)",
-       composite(infer_square, text<"pow.Tensor_Scalar(self, 2)">, Pointwise | InPlaceVariant)},
+      {"aten.square(Tensor self)", derived(text<"pow.Tensor_Scalar(self, 2)">, Pointwise | InPlaceVariant)},
       {"aten.clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
        clamping("clamp.out", "self min max", InPlaceVariant)},
       {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",

@@ -127,7 +127,7 @@ constexpr Recurrence legendre_p = {
       return (x * (2 * k + 1) * latest - before) / (k + 1);
     }};
 
-constexpr int max_steps = 512;
+constexpr int max_degree = 512;
 
 // Calls visit(k, polynomial of degree k) for k = 0, 1, ... last.
 template <typename Visit>
@@ -166,8 +166,8 @@ Replacement of_constant_degree(Builder& b, const OpCall& call, const Recurrence&
   if (recurrence.is_hermite && n >= limit + 1) {
     return result(call, zero + std::numeric_limits<double>::quiet_NaN());
   }
-  if (n >= max_steps + 1) {
-    return argument_error(fmt::format("a polynomial of degree {}; the limit is {}", n, max_steps));
+  if (n >= max_degree + 1) {
+    return argument_error(fmt::format("a polynomial of degree {}; the limit is {}", n, max_degree));
   }
   Term y = zero;
   for_each_degree(recurrence, x, static_cast<int>(n), [&](int, const Term& latest) { y = latest; });

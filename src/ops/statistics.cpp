@@ -86,12 +86,6 @@ Value* deviation_of(Builder& b, const OpCall& call) {
 Replacement deviation(Builder& b, const OpCall& call) {
   return one(deviation_of(b, call));
 }
-Types infer_spread_and_mean(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_spread(call));
-  types.push_back(types[0]);
-  types[1].tensor.dtype = call.tensor("self").dtype;
-  return types;
-}
 Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
   std::vector<BuilderArgument> args = variance_arguments(call);
   Value* spread = has_root ? deviation_of(b, call) : b.call("aten.var.correction", args);
@@ -134,10 +128,6 @@ Replacement logsumexp(Builder& b, const OpCall& call) {
 
 // --- extremes and counts
 
-Types infer_aminmax(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_reduction(call));
-  return std::vector<Type>{types[0], types[0]};
-}
 Replacement aminmax(Builder& b, const OpCall& call) {
   TRY(Ints dims, dims_of(call));
   if (call.tensor("self").rank() == 0) {
@@ -148,14 +138,9 @@ Replacement aminmax(Builder& b, const OpCall& call) {
                              b.call("aten.amax.default", {call["self"], dims, call["keepdim"]})};
 }
 
-Types infer_count(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], self.rank()));
-  return tensor_result(ScalarType::I64, reduced_sizes(self.sizes, dims, false));
-}
 Replacement count_nonzero(Builder& b, const OpCall& call) {
   TRY(Ints dims, dims_of(call));
-  return result(call, sum(tensor_operand(b, call, "self") != 0, dims, false));
+  return one(sum(tensor_operand(b, call, "self") != 0, dims, false).to(ScalarType::I64).value());
 }
 
 // --- ignoring NaN
@@ -214,7 +199,7 @@ constexpr OpRules spread_rules(DecomposeFunction decompose) {
   return composite(infer_spread, decompose, Reduction);
 }
 constexpr OpRules pair_rules(DecomposeFunction decompose) {
-  return composite(infer_spread_and_mean, decompose, Reduction);
+  return derived(decompose, Reduction);
 }
 
 }  // namespace
@@ -254,9 +239,9 @@ std::span<const OpLine> statistics_ops() {
       {"aten.special_logsumexp(Tensor self, int[1] dim, bool keepdim=False)",
        renamed<"aten.logsumexp.default">()},
       {"aten.aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-       composite(infer_aminmax, aminmax, Reduction)},
-      {"aten.count_nonzero(Tensor self, int? dim=None)", composite(infer_count, count_nonzero)},
-      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim)", composite(infer_count, count_nonzero)},
+       derived(aminmax, Reduction)},
+      {"aten.count_nonzero(Tensor self, int? dim=None)", derived(count_nonzero)},
+      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim)", derived(count_nonzero)},
       {"aten.nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_sum, nansum, Reduction)},
       {"aten.nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",

@@ -105,11 +105,6 @@ Types infer_expand(const OpCall& call) {
   TRY(Dims sizes, expanded_sizes(self.sizes, as_dims(call["size"])));
   return tensor_result(self.dtype, std::move(sizes));
 }
-Types infer_expand_as(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(Dims sizes, expanded_sizes(self.sizes, call.tensor("other").sizes));
-  return tensor_result(self.dtype, std::move(sizes));
-}
 
 // --- slices
 
@@ -320,11 +315,7 @@ std::span<const OpLine> view_ops() {
         .decompose = broadcast_to,
         .write_back = write_expanded}},
       {"aten.expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-       {.flags = View,
-        .view_kind = ViewKind::Expand,
-        .infer = infer_expand_as,
-        .decompose = expand_as,
-        .write_back = write_expanded}},
+       {.flags = View, .view_kind = ViewKind::Expand, .decompose = expand_as, .write_back = write_expanded}},
       {"aten.slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
        "Tensor(a)",
        {.flags = Core | View | CopyVariant,
