@@ -226,12 +226,6 @@ Replacement triangle(Builder& b, const OpCall& call, std::string_view comparison
   }
   return one(b.call("aten.where.self", {is_kept, call["self"], 0}));
 }
-Replacement tril(Builder& b, const OpCall& call) {
-  return triangle(b, call, "aten.le.Scalar");
-}
-Replacement triu(Builder& b, const OpCall& call) {
-  return triangle(b, call, "aten.ge.Scalar");
-}
 
 }  // namespace
 
@@ -265,8 +259,10 @@ std::span<const OpLine> arranging_ops() {
       {"aten.native_channel_shuffle(Tensor self, SymInt groups)",
        composite(infer_same_type, channel_shuffle)},
       {"aten.roll(Tensor self, SymInt[1] shifts, int[1] dims=[])", composite(infer_same_type, roll)},
-      {"aten.tril(Tensor self, SymInt diagonal=0)", composite(infer_same_type, tril, InPlaceVariant)},
-      {"aten.triu(Tensor self, SymInt diagonal=0)", composite(infer_same_type, triu, InPlaceVariant)},
+      {"aten.tril(Tensor self, SymInt diagonal=0)",
+       composite(infer_same_type, given<triangle, Text("aten.le.Scalar")>, InPlaceVariant)},
+      {"aten.triu(Tensor self, SymInt diagonal=0)",
+       composite(infer_same_type, given<triangle, Text("aten.ge.Scalar")>, InPlaceVariant)},
   };
   return lines;
 }

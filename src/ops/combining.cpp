@@ -8,6 +8,7 @@
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -68,9 +69,6 @@ Replacement cat(Builder& b, const OpCall& call) {
     return one(b.call("aten.alias.default", {kept[0]}));
   if (!is_changed) return std::vector<Value*>{};
   return one(b.call("aten.cat.default", {kept, call["dim"]}));
-}
-Replacement concat(Builder& b, const OpCall& call) {
-  return one(b.call("aten.cat.default", call.args()));
 }
 
 Replacement stack(Builder& b, const OpCall& call) {
@@ -188,8 +186,8 @@ std::span<const OpLine> combining_ops() {
            AutocastPromote,
            on_complex(each_part,
                       {.flags = Core | Concat, .out = "cat.out", .infer = infer_cat, .decompose = cat})))},
-      {"aten.concat(Tensor[] tensors, int dim=0)", composite(infer_cat, concat)},
-      {"aten.concatenate(Tensor[] tensors, int dim=0)", composite(infer_cat, concat)},
+      {"aten.concat(Tensor[] tensors, int dim=0)", composite(infer_cat, text<"cat(tensors, dim)">)},
+      {"aten.concatenate(Tensor[] tensors, int dim=0)", composite(infer_cat, text<"cat(tensors, dim)">)},
       {"aten.stack(Tensor[] tensors, int dim=0)", in_autocast(AutocastPromote, derived(stack))},
       {"aten.constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", padding("constant_pad_nd.out")},
       {"aten.reflection_pad1d(Tensor self, SymInt[2] padding)",

@@ -10,6 +10,7 @@
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -53,9 +54,6 @@ Replacement known_or_leaf_part(Builder& b, const OpCall& call) {
 Replacement as_real(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   return one(b.call("aten.stack.default", {std::vector<Value*>{real_part(b, x), imaginary_part(b, x)}, -1}));
-}
-Replacement copy_as_real(Builder& b, const OpCall& call) {
-  return one(b.call("aten.view_as_real_copy.default", {call["self"]}));
 }
 Replacement view_as_complex(Builder& b, const OpCall& call) {
   const auto at = [&](int which) { return b.call("aten.select.int", {call["self"], -1, which}); };
@@ -122,7 +120,7 @@ std::span<const OpLine> complex_number_ops() {
       {"aten.view_as_real(Tensor(a) self) -> Tensor(a)",
        {.flags = View,
         .infer = infer_as_real,
-        .decompose = copy_as_real,
+        .decompose = text<"view_as_real_copy(self)">,
         .write_back = write_as_real,
         .on_complex = as_real}},
       {"aten.view_as_real_copy(Tensor self)",

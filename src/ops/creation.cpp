@@ -5,6 +5,7 @@
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -58,12 +59,6 @@ Replacement like_ones(Builder& b, const OpCall& call) {
 }
 Replacement like_value(Builder& b, const OpCall& call) {
   return like(b, call, call["fill_value"]);
-}
-Replacement fill(Builder& b, const OpCall& call) {
-  return one(b.call("aten.full_like.default", {call["self"], call["value"]}));
-}
-Replacement fill_tensor(Builder& b, const OpCall& call) {
-  return one(b.call("aten.copy.default", {call["self"], call["value"]}));
 }
 
 Replacement scalar_tensor(Builder& b, const OpCall& call) {
@@ -179,9 +174,10 @@ std::span<const OpLine> creation_ops() {
       {"aten.empty_like(Tensor self, *, ScalarType? dtype=None, ..., MemoryFormat? memory_format=None)",
        making(infer_like, like_zeros)},
       {"aten.zero(Tensor self)", composite(infer_same_type, like_zeros, InPlaceVariant)},
-      {"aten.fill.Scalar(Tensor self, Scalar value)", composite(infer_same_type, fill, InPlaceVariant)},
+      {"aten.fill.Scalar(Tensor self, Scalar value)",
+       composite(infer_same_type, text<"full_like(self, value)">, InPlaceVariant)},
       {"aten.fill.Tensor(Tensor self, Tensor value)",
-       composite(infer_same_type, fill_tensor, InPlaceVariant)},
+       composite(infer_same_type, text<"copy(self, value)">, InPlaceVariant)},
       {"aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, ...)",
        on_complex(each_part, {.flags = Core,
                               .out = "scalar_tensor.out",

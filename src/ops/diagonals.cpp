@@ -9,6 +9,7 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -59,12 +60,6 @@ Replacement linalg_diagonal(Builder& b, const OpCall& call) {
 }
 Result<Value*> write_diagonal(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
   return b.call("aten.diagonal_scatter.default", {base, updated, call["offset"], call["dim1"], call["dim2"]});
-}
-
-Replacement trace(Builder& b, const OpCall& call) {
-  if (call.tensor("self").rank() != 2) return argument_error("trace of a tensor that is not a matrix");
-  Value* diagonal = b.call("aten.diagonal.default", {call["self"]});
-  return one(b.call("aten.sum.dim_IntList", {diagonal, Ints{0}}));
 }
 
 // --- inserting
@@ -220,7 +215,9 @@ std::span<const OpLine> diagonal_ops() {
        composite(infer_diag_embed, diag_embed)},
       {"aten.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
        composite(infer_diagonal_scatter, diagonal_scatter, CopiesLayout)},
-      {"aten.trace(Tensor self)", in_autocast(AutocastF32, derived(trace))},
+      {"aten.trace(Tensor self)",
+       in_autocast(AutocastF32, derived(text<"rank(self) == 2 ? sum.dim_IntList(diagonal(self), [0]) : "
+                                             "fail('trace of a tensor that is not a matrix')">))},
       {"aten.eye(SymInt n, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
       {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
       {"aten.tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",

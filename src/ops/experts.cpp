@@ -81,9 +81,6 @@ Types infer_fallback(const OpCall& call) {
   TRY_STATUS(expect_rows_and_matrices(x, weight));
   return tensor_result(x.dtype, {x.sizes[0], weight.sizes[2]});
 }
-Replacement fallback(Builder& b, const OpCall& call) {
-  return grouped_rows(b, call, "input", "weight");
-}
 
 // --- torch's
 
@@ -114,7 +111,7 @@ std::span<const OpLine> expert_ops() {
        "out_dtype=None)",
        composite(infer_grouped, grouped_mm)},
       {"transformers.grouped_mm_fallback.default(Tensor input, Tensor weight, Tensor offs)",
-       composite(infer_fallback, fallback)},
+       composite(infer_fallback, given<grouped_rows, Text("input"), Text("weight")>)},
   };
   return lines;
 }

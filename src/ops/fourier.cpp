@@ -398,12 +398,6 @@ Replacement shifted(Builder& b, const OpCall& call, bool is_back) {
   }
   return one(x == call.value("self") ? b.call("aten.alias.default", {x}) : x);
 }
-Replacement fftshift(Builder& b, const OpCall& call) {
-  return shifted(b, call, false);
-}
-Replacement ifftshift(Builder& b, const OpCall& call) {
-  return shifted(b, call, true);
-}
 
 }  // namespace
 
@@ -439,8 +433,8 @@ std::span<const OpLine> fourier_ops() {
        in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
       {"aten.fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
-      {"aten.fft_fftshift(Tensor self, int[1]? dim=None)", composite(infer_same_type, fftshift)},
-      {"aten.fft_ifftshift(Tensor self, int[1]? dim=None)", composite(infer_same_type, ifftshift)},
+      {"aten.fft_fftshift(Tensor self, int[1]? dim=None)", composite(infer_same_type, given<shifted, false>)},
+      {"aten.fft_ifftshift(Tensor self, int[1]? dim=None)", composite(infer_same_type, given<shifted, true>)},
   };
   return lines;
 }

@@ -13,6 +13,7 @@
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -85,12 +86,6 @@ Types infer_unsafe_index(const OpCall& call) {
 Types infer_unsafe_index_put(const OpCall& call) {
   TRY_STATUS(check_indices(call));
   return infer_same_type(call);
-}
-Replacement unsafe_index(Builder& b, const OpCall& call) {
-  return one(b.call("aten.index.Tensor", call.args()));
-}
-Replacement unsafe_index_put(Builder& b, const OpCall& call) {
-  return one(b.call("aten.index_put.default", call.args()));
 }
 
 // Clamps indices: masked-out ones may be out of range.
@@ -275,9 +270,9 @@ std::span<const OpLine> index_form_ops() {
       {"aten.take_along_dim(Tensor self, Tensor indices, int? dim=None)",
        composite(infer_take_along_dim, take_along_dim)},
       {"aten._unsafe_index.Tensor(Tensor self, Tensor?[] indices)",
-       composite(infer_unsafe_index, unsafe_index)},
+       composite(infer_unsafe_index, text<"index.Tensor(self, indices)">)},
       {"aten._unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
-       composite(infer_unsafe_index_put, unsafe_index_put)},
+       composite(infer_unsafe_index_put, text<"index_put(self, indices, values, accumulate)">)},
       {"aten._unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)",
        composite(infer_unsafe_index, masked_index)},
       {"aten._unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values)",

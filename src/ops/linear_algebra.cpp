@@ -12,6 +12,7 @@
 #include "ops/kernel_forms.h"
 #include "ops/macs.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -316,10 +317,6 @@ Types infer_outer(const OpCall& call) {
   ScalarType dtype = promote(call.tensor("self").dtype, call.tensor("vec2").dtype);
   return tensor_result(dtype, {call.tensor("self").sizes[0], call.tensor("vec2").sizes[0]});
 }
-Replacement outer(Builder& b, const OpCall& call) {
-  Value* column = b.call("aten.unsqueeze.default", {call["self"], 1});
-  return one(b.call("aten.mul.Tensor", {column, call["vec2"]}));
-}
 
 Types infer_dot(const OpCall& call) {
   TRY_STATUS(expect_rank(call.tensor("self"), 1));
@@ -410,9 +407,9 @@ std::span<const OpLine> linear_algebra_ops() {
        in_autocast(AutocastLower, composite(infer_same_type, matrix_power))},
       {"aten.matrix_power(Tensor self, int n)",
        in_autocast(AutocastLower, composite(infer_same_type, matrix_power))},
-      {"aten.ger(Tensor self, Tensor vec2)", composite(infer_outer, outer)},
+      {"aten.ger(Tensor self, Tensor vec2)", composite(infer_outer, text<"unsqueeze(self, 1) * vec2">)},
       {"aten.vdot(Tensor self, Tensor other)", composite(infer_dot, vdot)},
-      {"aten.outer(Tensor self, Tensor vec2)", composite(infer_outer, outer)},
+      {"aten.outer(Tensor self, Tensor vec2)", composite(infer_outer, text<"unsqueeze(self, 1) * vec2">)},
       {"aten.dot(Tensor self, Tensor tensor)", composite(infer_dot, by_matmul)},
       {"aten.mv(Tensor self, Tensor vec)", composite(infer_mv, by_matmul)},
       {"aten.einsum(str equation, Tensor[] tensors, *, int[]? path=None)",

@@ -33,10 +33,6 @@ Replacement type_as(Builder& b, const OpCall& call) {
   return converted_to(b, call, call.tensor("other").dtype);
 }
 
-Replacement contiguous(Builder& b, const OpCall& call) {
-  return one(b.call("aten.alias.default", {call["self"]}));
-}
-
 // Returns src in the type and sizes of self.
 Replacement copy(Builder& b, const OpCall& call) {
   Value* src = b.own(call.value("src"));
@@ -85,7 +81,10 @@ std::span<const OpLine> memory_ops() {
                                        .infer = infer_converted,
                                        .identity = always})},
       {"aten.contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-       {.flags = MayView, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
+       {.flags = MayView,
+        .infer = infer_same_type,
+        .decompose = text<"alias(self)">,
+        .write_back = write_whole}},
       {"aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
        "MemoryFormat? memory_format=None) -> Tensor(a)",
        converting()},

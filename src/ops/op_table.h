@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "depute/infer.h"
 #include "depute/op.h"
@@ -53,6 +54,7 @@ template <std::size_t size>
 struct Text {
   char chars[size];
   consteval Text(const char (&text)[size]) { std::copy_n(text, size, chars); }  // NOLINT: a conversion
+  constexpr operator std::string_view() const { return {chars, size - 1}; }     // NOLINT: a conversion
 };
 
 struct OpLine {
@@ -64,6 +66,12 @@ struct OpLine {
 #define DEPUTE_DECLARE_OPS(family) std::span<const OpLine> family##_ops();
 DEPUTE_OP_FAMILIES(DEPUTE_DECLARE_OPS)
 #undef DEPUTE_DECLARE_OPS
+
+// A decomposition with further arguments: given<extreme, true>.
+template <auto rule, auto... arguments>
+Replacement given(Builder& b, const OpCall& call) {
+  return rule(b, call, arguments...);
+}
 
 // --- rules for classes of ops
 

@@ -162,12 +162,6 @@ Replacement median_along(Builder& b, const OpCall& call, bool ignores_nan) {
   Sorted sorted = sorted_of(x, dim, false);
   return pick(call, sorted, dim, middle(sorted, dim, ignores_nan));
 }
-Replacement median_dim(Builder& b, const OpCall& call) {
-  return median_along(b, call, false);
-}
-Replacement nanmedian_dim(Builder& b, const OpCall& call) {
-  return median_along(b, call, true);
-}
 Types infer_whole(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, {});
 }
@@ -179,12 +173,6 @@ Replacement median_of_all(Builder& b, const OpCall& call, bool ignores_nan) {
   Sorted sorted = order_of(line, 0, false);
   Term value = gather(sorted.values, 0, middle(sorted, 0, ignores_nan));
   return one(value.call("aten.squeeze.dim", {0}).value());
-}
-Replacement median(Builder& b, const OpCall& call) {
-  return median_of_all(b, call, false);
-}
-Replacement nanmedian(Builder& b, const OpCall& call) {
-  return median_of_all(b, call, true);
 }
 
 // Returns the most frequent element, the smallest if there are several, with its last index. NaNs are never
@@ -261,12 +249,6 @@ Replacement quantile_of(Builder& b, const OpCall& call, bool ignores_nan) {
     low = low.call("aten.transpose.int", {static_cast<std::int64_t>(dim) + 1, -1});
   }
   return one(b.view(low.value(), types[0].tensor.sizes));
-}
-Replacement quantile(Builder& b, const OpCall& call) {
-  return quantile_of(b, call, false);
-}
-Replacement nanquantile(Builder& b, const OpCall& call) {
-  return quantile_of(b, call, true);
 }
 
 // --- positions in sorted rows: the number of elements that are smaller, or not larger
@@ -350,26 +332,26 @@ std::span<const OpLine> order_ops() {
       {"aten.kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
        "indices)",
        written_by("kthvalue.values", composite(infer_dim_reduction_pair, kthvalue))},
-      {"aten.median(Tensor self)", composite(infer_whole, median)},
+      {"aten.median(Tensor self)", composite(infer_whole, given<median_of_all, false>)},
       {"aten.median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       written_by("median.dim_values", composite(infer_dim_reduction_pair, median_dim))},
-      {"aten.nanmedian(Tensor self)", composite(infer_whole, nanmedian)},
+       written_by("median.dim_values", composite(infer_dim_reduction_pair, given<median_along, false>))},
+      {"aten.nanmedian(Tensor self)", composite(infer_whole, given<median_of_all, true>)},
       {"aten.nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       written_by("nanmedian.dim_values", composite(infer_dim_reduction_pair, nanmedian_dim))},
+       written_by("nanmedian.dim_values", composite(infer_dim_reduction_pair, given<median_along, true>))},
       {"aten.mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
        written_by("mode.values", composite(infer_dim_reduction_pair, mode))},
       {"aten.quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\")",
-       in_autocast(AutocastF32, composite(infer_quantile, quantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, false>))},
       {"aten.quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\")",
-       in_autocast(AutocastF32, composite(infer_quantile, quantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, false>))},
       {"aten.nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\")",
-       in_autocast(AutocastF32, composite(infer_quantile, nanquantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, true>))},
       {"aten.nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\")",
-       in_autocast(AutocastF32, composite(infer_quantile, nanquantile))},
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, true>))},
       {"aten.searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool "
        "right=False, str? side=None, Tensor? sorter=None)",
        composite(infer_places, searchsorted)},

@@ -87,11 +87,6 @@ Replacement chebyshev_polynomial(Builder& b, const OpCall& call, Chebyshev kind,
   return result(call, where(is_degree(n), where(n == 0, 1.0, y), 0.0));
 }
 
-template <Chebyshev kind, bool is_shifted>
-Replacement chebyshev_of(Builder& b, const OpCall& call) {
-  return chebyshev_polynomial(b, call, kind, is_shifted);
-}
-
 // --- recurrences, in the type that eager PyTorch computes in, to match its rounding and range
 
 struct Recurrence {
@@ -174,7 +169,8 @@ Replacement of_constant_degree(Builder& b, const OpCall& call, const Recurrence&
   return result(call, y);
 }
 
-Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence& recurrence) {
+Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence* of) {
+  const Recurrence& recurrence = *of;
   const ScalarType type = computing_type(promoted_type(call));
   const int limit = type == ScalarType::F64 ? 512 : 128;
   const Argument& degree = call["n"];
@@ -194,11 +190,6 @@ Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence& recu
   return result(call, y);
 }
 
-template <const Recurrence& recurrence>
-Replacement recurrent(Builder& b, const OpCall& call) {
-  return by_recurrence(b, call, recurrence);
-}
-
 constexpr OpRules polynomial_rules(DecomposeFunction decompose) {
   return formula(decompose, PromotesToFloat, "x n");
 }
@@ -213,18 +204,18 @@ std::span<const OpLine> polynomial_ops() {
     "aten.special_" name ".n_scalar(Tensor x, Scalar n)", polynomial_rules(decompose)        \
   }
   static constexpr OpLine lines[] = {
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_t", (chebyshev_of<T, false>)),
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_u", (chebyshev_of<U, false>)),
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_v", (chebyshev_of<V, false>)),
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_w", (chebyshev_of<W, false>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_t", (chebyshev_of<T, true>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_u", (chebyshev_of<U, true>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_v", (chebyshev_of<V, true>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_w", (chebyshev_of<W, true>)),
-      DEPUTE_POLYNOMIAL("hermite_polynomial_h", recurrent<hermite_h>),
-      DEPUTE_POLYNOMIAL("hermite_polynomial_he", recurrent<hermite_he>),
-      DEPUTE_POLYNOMIAL("laguerre_polynomial_l", recurrent<laguerre_l>),
-      DEPUTE_POLYNOMIAL("legendre_polynomial_p", recurrent<legendre_p>),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_t", (given<chebyshev_polynomial, T, false>)),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_u", (given<chebyshev_polynomial, U, false>)),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_v", (given<chebyshev_polynomial, V, false>)),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_w", (given<chebyshev_polynomial, W, false>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_t", (given<chebyshev_polynomial, T, true>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_u", (given<chebyshev_polynomial, U, true>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_v", (given<chebyshev_polynomial, V, true>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_w", (given<chebyshev_polynomial, W, true>)),
+      DEPUTE_POLYNOMIAL("hermite_polynomial_h", (given<by_recurrence, &hermite_h>)),
+      DEPUTE_POLYNOMIAL("hermite_polynomial_he", (given<by_recurrence, &hermite_he>)),
+      DEPUTE_POLYNOMIAL("laguerre_polynomial_l", (given<by_recurrence, &laguerre_l>)),
+      DEPUTE_POLYNOMIAL("legendre_polynomial_p", (given<by_recurrence, &legendre_p>)),
   };
 #undef DEPUTE_POLYNOMIAL
   return lines;

@@ -9,6 +9,7 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/uneven_windows.h"
 #include "ops/windows.h"
 #include "support/try.h"
@@ -20,10 +21,6 @@ using Ints = std::vector<std::int64_t>;
 
 // --- decompositions
 
-Replacement max_pool2d(Builder& b, const OpCall& call) {
-  std::vector<Value*> results = b.call_all("aten.max_pool2d_with_indices.default", call.args());
-  return one(results[0]);
-}
 // Pools one dimension as two; the first has size 1.
 Replacement max_pool1d_with_indices(Builder& b, const OpCall& call) {
   TRY(PoolWindow w, read_pool_window(call, 1, true));
@@ -175,7 +172,8 @@ std::span<const OpLine> pooling_ops() {
        composite(infer_max_pool2d_backward, max_pool2d_backward)},
       {"aten.max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
        "dilation=1, bool ceil_mode=False)",
-       composite(infer_max_pool<2>, max_pool2d)},
+       composite(infer_max_pool<2>, text<"pooled = max_pool2d_with_indices(self, kernel_size, stride, "
+                                         "padding, dilation, ceil_mode); pooled[0]">)},
       {"aten._adaptive_avg_pool2d(Tensor self, SymInt[2] output_size)",
        kernel("_adaptive_avg_pool2d.out", infer_adaptive<2>)},
       {"aten.adaptive_avg_pool1d(Tensor self, int[1] output_size)",

@@ -12,38 +12,19 @@
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-std::vector<std::int64_t> all_dims(const OpCall& call) {
-  std::vector<std::int64_t> dims(call.tensor("self").rank());
-  std::iota(dims.begin(), dims.end(), 0);
-  return dims;
-}
-
-// Replaces a reduction over everything by one that lists all dimensions.
-Replacement sum_all(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sum.dim_IntList", {call["self"], all_dims(call), false, call["dtype"]}));
-}
-Replacement mean_all(Builder& b, const OpCall& call) {
-  return one(b.call("aten.mean.dim", {call["self"], all_dims(call), false, call["dtype"]}));
-}
-
 // Computes all(x) as not any(not x).
-Replacement all_by_any(std::string_view any, Builder& b, const OpCall& call) {
+Replacement all_by_any(Builder& b, const OpCall& call, std::string_view any) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   const bool is_byte = call.tensor("self").dtype == ScalarType::U8;  // bytes stay bytes
   args[0] = b.call("aten.logical_not.default", {call["self"]});
   Value* all = b.call("aten.logical_not.default", {b.call(any, args)});
   return one(to_dtype(b, all, is_byte ? ScalarType::U8 : ScalarType::Bool));
-}
-Replacement all_default(Builder& b, const OpCall& call) {
-  return all_by_any("aten.any.default", b, call);
-}
-Replacement all_dim(Builder& b, const OpCall& call) {
-  return all_by_any("aten.any.dim", b, call);
 }
 
 // True if the list of dimensions is empty, which here does not mean all dimensions.
@@ -64,7 +45,7 @@ Replacement any_dims(Builder& b, const OpCall& call) {
   return one(b.call("aten._to_copy.default", {x, ScalarType::Bool}));
 }
 Replacement all_dims_of(Builder& b, const OpCall& call) {
-  return names_no_dims(call) ? any_dims(b, call) : all_by_any("aten.any.dims", b, call);
+  return names_no_dims(call) ? any_dims(b, call) : all_by_any(b, call, "aten.any.dims");
 }
 
 Types infer_scalar_like(const OpCall& call) {
@@ -124,12 +105,14 @@ std::span<const OpLine> reduction_ops() {
   static constexpr OpLine lines[] = {
       {"aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
        on_complex(each_part, summing("sum.IntList_out", infer_sum))},
-      {"aten.sum(Tensor self, *, ScalarType? dtype=None)", composite(infer_sum, sum_all, Reduction)},
+      {"aten.sum(Tensor self, *, ScalarType? dtype=None)",
+       composite(infer_sum, text<"sum.dim_IntList(self, dims(self), false, dtype)">, Reduction)},
       {"aten.sum_to_size(Tensor self, SymInt[] size)", composite(infer_sum_to_size, sum_to_size, MayView)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
        on_complex(each_part, summing("mean.out", infer_reduction))},
       {"aten.mean(Tensor self, *, ScalarType? dtype=None)",
-       written_by("mean.dtype_out", composite(infer_reduction, mean_all, Reduction))},
+       written_by("mean.dtype_out",
+                  composite(infer_reduction, text<"mean.dim(self, dims(self), false, dtype)">, Reduction))},
       {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)",
        in_autocast(AutocastF32, summing("prod.int_out", infer_sum))},
       {"aten.prod(Tensor self, *, ScalarType? dtype=None)",
@@ -151,11 +134,13 @@ std::span<const OpLine> reduction_ops() {
        on_complex(of_truth, reducing("any.out", infer_any))},
       {"aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
        on_complex(of_truth, reducing("any.dims_out", infer_any_dims, any_dims))},
-      {"aten.all(Tensor self)", written_by("all.all_out", composite(infer_any, all_default, Reduction))},
+      {"aten.all(Tensor self)",
+       written_by("all.all_out",
+                  composite(infer_any, given<all_by_any, Text("aten.any.default")>, Reduction))},
       {"aten._is_all_true(Tensor self)", renamed<"aten.all.default">(Reduction)},
       {"aten._is_any_true(Tensor self)", renamed<"aten.any.default">(Reduction)},
       {"aten.all.dim(Tensor self, int dim, bool keepdim=False)",
-       written_by("all.out", composite(infer_any, all_dim, Reduction))},
+       written_by("all.out", composite(infer_any, given<all_by_any, Text("aten.any.dim")>, Reduction))},
       {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
        composite(infer_any_dims, all_dims_of, Reduction)},
       {"aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",

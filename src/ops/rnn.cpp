@@ -25,7 +25,7 @@ constexpr std::int64_t max_steps = 1 << 16;
 
 enum class Gates : std::uint8_t { Tanh, Relu, Gru, Lstm };
 
-// Arguments shared by lstm, gru and rnn_*.
+// Arguments shared by lstm, given<recurrent, Gates::Gru> and rnn_*.
 struct Network {
   Gates gates;
   std::int64_t layers, directions, time_dim;
@@ -339,15 +339,6 @@ Replacement recurrent(Builder& b, const OpCall& call, Gates gates) {
   TRY(Outputs out, unroll(b, net, b.own(call.value("input")), b.own(call.value("hx")), nullptr));
   return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden)};
 }
-Replacement gru(Builder& b, const OpCall& call) {
-  return recurrent(b, call, Gates::Gru);
-}
-Replacement rnn_tanh(Builder& b, const OpCall& call) {
-  return recurrent(b, call, Gates::Tanh);
-}
-Replacement rnn_relu(Builder& b, const OpCall& call) {
-  return recurrent(b, call, Gates::Relu);
-}
 
 // --- single cells: one step of a layer
 
@@ -394,15 +385,6 @@ Replacement recurrent_cell(Builder& b, const OpCall& call, Gates gates) {
   TRY(State state, run_cell(b, call, gates, read_state(b, b.own(call.value("hx")), nullptr)));
   return one(without_time(b, state.hidden));
 }
-Replacement gru_cell(Builder& b, const OpCall& call) {
-  return recurrent_cell(b, call, Gates::Gru);
-}
-Replacement rnn_tanh_cell(Builder& b, const OpCall& call) {
-  return recurrent_cell(b, call, Gates::Tanh);
-}
-Replacement rnn_relu_cell(Builder& b, const OpCall& call) {
-  return recurrent_cell(b, call, Gates::Relu);
-}
 
 Types infer_cell(const OpCall& call) {
   const Argument& hx = call["hx"];
@@ -444,25 +426,25 @@ std::span<const OpLine> rnn_ops() {
        in_autocast(AutocastInside, composite(infer_recurrent, lstm))},
       {"aten.gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(AutocastInside, composite(infer_recurrent, gru))},
+       in_autocast(AutocastInside, composite(infer_recurrent, given<recurrent, Gates::Gru>))},
       {"aten.rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(AutocastInside, composite(infer_recurrent, rnn_tanh))},
+       in_autocast(AutocastInside, composite(infer_recurrent, given<recurrent, Gates::Tanh>))},
       {"aten.rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(AutocastInside, composite(infer_recurrent, rnn_relu))},
+       in_autocast(AutocastInside, composite(infer_recurrent, given<recurrent, Gates::Relu>))},
       {"aten.lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
        "b_hh=None) -> (Tensor, Tensor)",
        in_autocast(AutocastInside, composite(infer_cell, lstm_cell))},
       {"aten.gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
        "b_hh=None)",
-       in_autocast(AutocastInside, composite(infer_cell, gru_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, given<recurrent_cell, Gates::Gru>))},
       {"aten.rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
        "b_hh=None)",
-       in_autocast(AutocastInside, composite(infer_cell, rnn_tanh_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, given<recurrent_cell, Gates::Tanh>))},
       {"aten.rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
        "b_hh=None)",
-       in_autocast(AutocastInside, composite(infer_cell, rnn_relu_cell))},
+       in_autocast(AutocastInside, composite(infer_cell, given<recurrent_cell, Gates::Relu>))},
   };
   return lines;
 }

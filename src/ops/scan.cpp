@@ -127,12 +127,6 @@ Replacement running_extreme(Builder& b, const OpCall& call, bool is_max) {
   Term index = run(where(is_new, place, 0), scan, 0, larger);
   return std::vector<Value*>{extreme.to(dtype).value(), index.value()};
 }
-Replacement cummax(Builder& b, const OpCall& call) {
-  return running_extreme(b, call, true);
-}
-Replacement cummin(Builder& b, const OpCall& call) {
-  return running_extreme(b, call, false);
-}
 
 // --- differences of neighbors; n = 0 returns the tensor without prepend and append
 
@@ -228,9 +222,9 @@ std::span<const OpLine> scan_ops() {
       {"aten.cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
        composite(infer_running, cumprod, InPlaceVariant)},
       {"aten.cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-       composite(infer_running_extreme, cummax)},
+       composite(infer_running_extreme, given<running_extreme, true>)},
       {"aten.cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-       composite(infer_running_extreme, cummin)},
+       composite(infer_running_extreme, given<running_extreme, false>)},
       {"aten.logcumsumexp(Tensor self, int dim)", composite(infer_same_type, logcumsumexp)},
       {"aten.diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)",
        derived(diff)},

@@ -72,24 +72,17 @@ Joint horizontal(const OpCall& call) {
   return {raised, 1, rank <= 1 ? std::size_t{0} : std::size_t{1}};
 }
 
-Replacement join(Builder& b, const OpCall& call, const Joint& joint) {
+Replacement stacked(Builder& b, const OpCall& call, const Joint* joint) {
   std::vector<Value*> parts;
   for (Value* part : b.own(call.values("tensors"))) {
-    parts.push_back(b.view(part, joint.reshape(part->tensor().sizes, joint.rank)));
+    parts.push_back(b.view(part, joint->reshape(part->tensor().sizes, joint->rank)));
   }
-  return one(b.call("aten.cat.default", {parts, static_cast<std::int64_t>(joint.dim)}));
+  return one(b.call("aten.cat.default", {parts, static_cast<std::int64_t>(joint->dim)}));
 }
 
 Replacement hstack(Builder& b, const OpCall& call) {
-  return join(b, call, horizontal(call));
-}
-template <const Joint& joint>
-Replacement stacked(Builder& b, const OpCall& call) {
-  return join(b, call, joint);
-}
-template <const Joint& joint>
-constexpr OpRules stacking() {
-  return derived(stacked<joint>);
+  const Joint joint = horizontal(call);
+  return stacked(b, call, &joint);
 }
 
 // --- block_diag: pads both sides of each tensor's columns with zeros
@@ -213,10 +206,10 @@ std::span<const OpLine> stacking_ops() {
       {"aten.atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", derived(raise_all<2>, MayView)},
       {"aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", derived(raise_all<3>, MayView)},
       {"aten.hstack(Tensor[] tensors)", derived(hstack)},
-      {"aten.vstack(Tensor[] tensors)", stacking<vertical>()},
-      {"aten.row_stack(Tensor[] tensors)", stacking<vertical>()},
-      {"aten.dstack(Tensor[] tensors)", stacking<deep>()},
-      {"aten.column_stack(Tensor[] tensors)", stacking<by_columns>()},
+      {"aten.vstack(Tensor[] tensors)", derived(given<stacked, &vertical>)},
+      {"aten.row_stack(Tensor[] tensors)", derived(given<stacked, &vertical>)},
+      {"aten.dstack(Tensor[] tensors)", derived(given<stacked, &deep>)},
+      {"aten.column_stack(Tensor[] tensors)", derived(given<stacked, &by_columns>)},
       {"aten.block_diag(Tensor[] tensors)", composite(infer_block_diag, block_diag)},
       {"aten._chunk_cat(Tensor[] tensors, int dim, int num_chunks)", derived(chunk_cat)},
       {"aten.broadcast_tensors(Tensor[] tensors) -> Tensor[]",

@@ -12,6 +12,7 @@
 #include "ops/complex_forms.h"
 #include "ops/formula.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -97,12 +98,6 @@ Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
   }
   return std::vector<Value*>{spread, b.call("aten.mean.dim", {call["self"], dims, args[3]})};
 }
-Replacement variance_and_mean(Builder& b, const OpCall& call) {
-  return with_mean(b, call, false);
-}
-Replacement deviation_and_mean(Builder& b, const OpCall& call) {
-  return with_mean(b, call, true);
-}
 
 // --- logarithms of sums: the largest term is factored out, unless it is infinite
 
@@ -147,10 +142,6 @@ Replacement count_nonzero(Builder& b, const OpCall& call) {
 
 Term without_nan(const Term& x) {
   return is_floating(x.dtype()) ? where(is_nan(x), 0.0, x) : x;
-}
-Replacement nansum(Builder& b, const OpCall& call) {
-  Value* numbers = without_nan(tensor_operand(b, call, "self")).value();
-  return one(b.call("aten.sum.dim_IntList", {numbers, call["dim"], call["keepdim"], call["dtype"]}));
 }
 Replacement nanmean(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
@@ -220,20 +211,22 @@ std::span<const OpLine> statistics_ops() {
        written_by("std.out", spread_rules(deviation))},
       {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
        spread_rules(deviation)},
-      {"aten.var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", pair_rules(variance_and_mean)},
+      {"aten.var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+       pair_rules(given<with_mean, false>)},
       {"aten.var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
        "Tensor)",
-       pair_rules(variance_and_mean)},
+       pair_rules(given<with_mean, false>)},
       {"aten.var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
        "keepdim=False) -> (Tensor, Tensor)",
-       pair_rules(variance_and_mean)},
-      {"aten.std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", pair_rules(deviation_and_mean)},
+       pair_rules(given<with_mean, false>)},
+      {"aten.std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+       pair_rules(given<with_mean, true>)},
       {"aten.std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
        "Tensor)",
-       pair_rules(deviation_and_mean)},
+       pair_rules(given<with_mean, true>)},
       {"aten.std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
        "keepdim=False) -> (Tensor, Tensor)",
-       pair_rules(deviation_and_mean)},
+       pair_rules(given<with_mean, true>)},
       {"aten.logsumexp(Tensor self, int[1] dim, bool keepdim=False)",
        composite(infer_logsumexp, logsumexp, Reduction)},
       {"aten.special_logsumexp(Tensor self, int[1] dim, bool keepdim=False)",
@@ -243,7 +236,10 @@ std::span<const OpLine> statistics_ops() {
       {"aten.count_nonzero(Tensor self, int? dim=None)", derived(count_nonzero)},
       {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim)", derived(count_nonzero)},
       {"aten.nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
-       composite(infer_sum, nansum, Reduction)},
+       composite(infer_sum,
+                 text<"numbers = is_float(self) ? where(isnan(self), 0.0, self) : self; "
+                      "sum.dim_IntList(numbers, dim, keepdim, dtype)">,
+                 Reduction)},
       {"aten.nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_reduction, nanmean, Reduction)},
       {"aten.histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", composite(infer_histc, histc)},

@@ -12,6 +12,7 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -214,9 +215,6 @@ Replacement pdist_with_nan(Builder& b, const OpCall& call) {
   Value* counts = b.call("aten._pdist_forward.default", {call["self"], 0.0});
   return one(b.call("aten.where.self", {b.call("aten.isnan.default", {sums}), sums, counts}));
 }
-Replacement pdist(Builder& b, const OpCall& call) {
-  return one(b.call("aten._pdist_forward.default", call.args()));
-}
 
 // Scales vectors (slices along `dim`) that exceed maxnorm to that length.
 Replacement renorm(Builder& b, const OpCall& call) {
@@ -276,7 +274,7 @@ std::span<const OpLine> vector_norm_ops() {
        in_autocast(AutocastF32, composite(infer_cdist, cdist))},
       {"aten._cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)",
        fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
-      {"aten.pdist(Tensor self, float p=2.)", composite(infer_pdist, pdist)},
+      {"aten.pdist(Tensor self, float p=2.)", composite(infer_pdist, text<"_pdist_forward(self, p)">)},
       {"aten._pdist_forward(Tensor self, float p=2.)",
        fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist))},
       {"aten.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",

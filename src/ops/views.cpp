@@ -12,6 +12,7 @@
 
 #include "depute/builder.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -189,9 +190,6 @@ Replacement unfold_number(Builder& b, const OpCall& call) {
   return one(b.call("aten.slice.Tensor", {row, 0, 0, call["size"]}));
 }
 
-Replacement broadcast_to(Builder& b, const OpCall& call) {
-  return one(b.call("aten.expand.default", call.args()));
-}
 // The runtime's kernel rejects an implicit expand, which is otherwise the same.
 Replacement expand_explicitly(Builder& b, const OpCall& call) {
   if (!call.boolean("implicit")) return std::vector<Value*>{};
@@ -312,7 +310,7 @@ std::span<const OpLine> view_ops() {
        {.flags = View,
         .view_kind = ViewKind::Expand,
         .infer = infer_expand,
-        .decompose = broadcast_to,
+        .decompose = text<"expand(self, size)">,
         .write_back = write_expanded}},
       {"aten.expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
        {.flags = View, .view_kind = ViewKind::Expand, .decompose = expand_as, .write_back = write_expanded}},

@@ -115,10 +115,6 @@ Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
   return one(reshape(b, columns, sizes));
 }
 
-Replacement adaptive_max_pool3d(Builder& b, const OpCall& call) {
-  return uneven_max_pool(b, call, 3);
-}
-
 // The indices that each window reads along one dimension, [to, longest]. Shorter windows repeat their last
 // element.
 struct WindowIndex {
@@ -192,7 +188,7 @@ std::span<const OpLine> volume_ops() {
       {"aten.adaptive_avg_pool3d(Tensor self, SymInt[3] output_size)",
        in_autocast(AutocastF32, composite(infer_adaptive<3>, adaptive_avg_pool3d))},
       {"aten.adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-       in_autocast(AutocastF32, composite(infer_adaptive_pair<3>, adaptive_max_pool3d))},
+       in_autocast(AutocastF32, composite(infer_adaptive_pair<3>, given<uneven_max_pool, 3>))},
   };
   return lines;
 }
