@@ -225,9 +225,7 @@ std::span<const OpLine> numeric_ops() {
       {"aten.signbit(Tensor self)",
        test(text<"dtype(self) == bool ? full_like(self, false, bool) : is_negative(self)">)},
       {"aten.copysign.Tensor(Tensor self, Tensor other)",
-       written_by("copysign.out", formula(copysign, InPlaceVariant | PromotesToFloat))},
-      {"aten.copysign.Scalar(Tensor self, Scalar other)",
-       formula(copysign, InPlaceVariant | PromotesToFloat)},
+       with_scalar(written_by("copysign.out", formula(copysign, InPlaceVariant | PromotesToFloat)))},
       {"aten.angle(Tensor self)", angle_rules()},
       {"aten.heaviside(Tensor self, Tensor values)",
        formula(text<"x = promoted(self); where(x == 0, promoted(values), to(x > 0, dtype(x)))">,
@@ -244,9 +242,9 @@ std::span<const OpLine> numeric_ops() {
        derived(text<"wide = to(self, f64); is_number = (abs(wide) < inf) & (wide != 0); exponent = "
                     "floor(log2(abs(where(is_number, wide, 1.0)))) + 1; half = floor(exponent * 0.5); "
                     "mantissa = wide / power_of_two(half) / power_of_two(exponent - half); is_high = "
-                    "abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; mantissa = where(is_high, mantissa "
-                    "* 0.5, where(is_low, mantissa * 2, mantissa)); exponent = where(is_high, exponent + "
-                    "1, where(is_low, exponent - 1, exponent)); to(where(is_number, mantissa, wide), "
+                    "abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; mantissa = where(is_high, mantissa * "
+                    "0.5, where(is_low, mantissa * 2, mantissa)); exponent = where(is_high, exponent + 1, "
+                    "where(is_low, exponent - 1, exponent)); to(where(is_number, mantissa, wide), "
                     "dtype(self)), to(where(is_number, exponent, 0.0), i32)">)},
       {"aten.ldexp.Tensor(Tensor self, Tensor other)",
        written_by("ldexp.out", composite(infer_ldexp,

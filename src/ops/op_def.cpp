@@ -163,6 +163,7 @@ class TorchOps final : public OpTable {
     if ((line.rules.flags & OpFlag::CopyVariant) != OpFlag::None) {
       add(line, Variant::Copy, variant_names_.emplace_back(internal::copy_name(name)));
     }
+    if (line.rules.has_scalar) add(scalar_lines_.emplace_back(line).line);
   }
 
   void add(const OpLine& line, Variant variant, std::string_view name) {
@@ -205,6 +206,7 @@ class TorchOps final : public OpTable {
   // Keyed by text, not by Name: a process uses few of these names, and interning all would cost time.
   mutable std::pmr::unordered_map<std::string_view, Entry> by_name_{&memory_};
   std::deque<std::string> variant_names_;
+  std::deque<internal::ScalarLine> scalar_lines_;
   std::vector<Entry*> entries_;  // in the order of their lines
   mutable std::once_flag out_named_;
   mutable std::unordered_map<std::string, Entry> out_variants_;  // by name

@@ -42,6 +42,7 @@ struct OpRules {
   DecomposeFunction fit = nullptr;  // rewrites calls that the kernel computes wrongly
   DecomposeFunction on_complex = nullptr;  // rewrites a call in real and imaginary parts (complex_forms.h)
   MacsFunction macs = nullptr;             // for product-like ops (macs.h)
+  bool has_scalar = false;                 // the op also takes a number as `other` (out_variant.h)
 };
 
 // An IdentityFunction for ops that always return their argument.
@@ -101,6 +102,11 @@ constexpr OpRules comparison(const char* out) {
 // Adds the overload with out tensors: OpRules::out_variant.
 constexpr OpRules written_by(const char* out_variant, OpRules rules) {
   rules.out_variant = out_variant;
+  return rules;
+}
+// Adds the overload with a number in place of the tensor `other`.
+constexpr OpRules with_scalar(OpRules rules) {
+  rules.has_scalar = true;
   return rules;
 }
 // An op that torch composes of others.

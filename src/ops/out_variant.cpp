@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "depute/builder.h"
 #include "ops/schema.h"
 
 namespace depute::internal {
@@ -57,7 +58,36 @@ std::vector<std::string_view> arguments_of(std::string_view text) {
   return arguments;
 }
 
+void replace(std::string& text, std::string_view old, std::string_view by) {
+  if (const std::size_t at = text.find(old); at != std::string::npos) text.replace(at, old.size(), by);
+}
+
+Replacement call_on_tensors(Builder& b, const OpCall& call) {
+  std::string name(call.def().name.str());
+  replace(name, ".Scalar", ".Tensor");
+  return one(b.call(name, call.args()));
+}
+
 }  // namespace
+
+ScalarLine::ScalarLine(const OpLine& of_tensors)
+    : schema(of_tensors.schema), out(of_tensors.rules.out == nullptr ? "" : of_tensors.rules.out) {
+  replace(schema, ".Tensor", ".Scalar");
+  replace(schema, "Tensor other", "Scalar other");
+  replace(schema, "other, *, Scalar", "other, Scalar");
+  OpRules rules = of_tensors.rules;
+  rules.has_scalar = false;
+  rules.out_variant = nullptr;
+  const bool has_kernel = out.ends_with(".Tensor_out");
+  replace(out, ".Tensor_out", ".Scalar_out");
+  rules.out = has_kernel ? out.c_str() : nullptr;
+  if (!has_kernel) {
+    rules.flags = rules.flags & ~Core;
+    rules.fit = rules.on_complex = nullptr;
+    if (rules.decompose == nullptr) rules.decompose = call_on_tensors;
+  }
+  line = {schema.c_str(), rules};
+}
 
 std::optional<OutVariant> out_variant(const OpLine& line) {
   const std::string_view schema = line.schema;
