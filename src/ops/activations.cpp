@@ -3,6 +3,7 @@
 
 #include "depute/builder.h"
 #include "ops/complex_functions.h"
+#include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
@@ -182,6 +183,11 @@ std::span<const OpLine> activation_ops() {
                       "sum.dim_IntList(gradient, [dim], true); to(gradient - y * sum, input_dtype)">)},
       {"aten.native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
        composite(infer_backward, text<"grad_output * to(mask, dtype(grad_output)) * scale">)},
+      {"aten.sigmoid_backward(Tensor grad_output, Tensor output)",
+       written_by("sigmoid_backward.grad_input: grad_input",
+                  formula(computed_text<"slope = (1 - output) * output; "
+                                        "grad_output * (is_complex(output) ? _conj(slope) : slope)">,
+                          None, "grad_output output"))},
       {"aten.threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
        {.flags = Pointwise,
         .promotes = "grad_output self",
