@@ -12,16 +12,14 @@
 // A table that only an embedding reads stays quantized, since a kernel looks up quantized rows.
 #include <fmt/format.h>
 
-#include "ops/affine.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 struct Blocks {
   Dims split;     // the tensor's sizes; several blocks split a dimension into blocks and places

@@ -18,8 +18,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // --- repetition
 
 Types infer_repeat(const OpCall& call) {

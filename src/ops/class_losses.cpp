@@ -8,14 +8,12 @@
 
 #include "depute/builder.h"
 #include "ops/idioms.h"
-#include "ops/losses.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 std::size_t class_dim(const TensorType& scores) {
   return scores.rank() > 1 ? 1 : 0;

@@ -14,8 +14,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // torch allows joining an empty tensor of one dimension with anything.
 bool is_ignored(const Value* part) {
   return part->tensor().rank() == 1 && part->tensor().sizes[0] == 0;

@@ -8,10 +8,10 @@
 
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
-#include "ops/convolution_3d.h"
 #include "ops/idioms.h"
 #include "ops/macs.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {

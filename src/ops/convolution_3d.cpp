@@ -4,7 +4,7 @@
 //     ->  x by index [n, c, d', k, h, w]  ->  images [n * d', c * k, h, w], weight [o, c * k, ..]
 //
 // A transposed one computes the slices of its kernel as channels, and adds them where they overlap.
-#include "ops/convolution_3d.h"
+#include "ops/shared_rules.h"
 
 #include "ops/idioms.h"
 #include "ops/op_table.h"
@@ -12,8 +12,6 @@
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 struct Convolution {
   Ints stride, padding, dilation, output_padding;

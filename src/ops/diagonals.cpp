@@ -16,8 +16,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // --- position of a diagonal
 
 Result<std::int64_t> read_offset(const OpCall& call, std::string_view name) {

@@ -4,7 +4,7 @@
 //
 // Labels are letters. A label that occurs twice in an operand selects its diagonal. "..." covers the
 // remaining dimensions, which get digits as labels; a size of 1 broadcasts.
-#include "ops/einsum.h"
+#include "ops/shared_rules.h"
 
 #include <fmt/format.h>
 

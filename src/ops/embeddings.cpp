@@ -13,8 +13,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 enum Mode { Sum, Mean, Max };
 
 SymInt bag_count(const OpCall& call) {

@@ -21,8 +21,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // One matrix is used up to largest_direct, for primes up to largest_prime; larger sizes are split.
 constexpr std::int64_t largest_direct = 256;
 constexpr std::int64_t largest_prime = 1024;

@@ -19,8 +19,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Value* flat(Builder& b, Value* x) {
   return b.view(x, {x->tensor().numel()});
 }

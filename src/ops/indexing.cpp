@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "depute/builder.h"
-#include "ops/affine.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 

@@ -7,12 +7,12 @@
 
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
-#include "ops/einsum.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/macs.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
+#include "ops/shared_rules.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 

@@ -7,9 +7,9 @@
 
 #include "depute/builder.h"
 #include "ops/idioms.h"
-#include "ops/losses.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {

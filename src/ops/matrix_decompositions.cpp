@@ -18,8 +18,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Maximum number of steps of a decomposition. Each costs about ten nodes.
 constexpr std::int64_t max_unrolled_steps = 8;
 

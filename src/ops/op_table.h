@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "depute/infer.h"
 #include "depute/op.h"
@@ -21,6 +22,7 @@
 namespace depute::internal {
 
 using enum OpFlag;
+using Ints = std::vector<std::int64_t>;
 
 struct OpRules {
   OpFlag flags = None;

@@ -20,8 +20,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Term gather(const Term& x, std::size_t dim, const Term& indices) {
   return x.call("aten.gather.default", {static_cast<std::int64_t>(dim), indices.value()});
 }

@@ -14,8 +14,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 struct Patches {
   Ints kernel, dilation, padding, stride;  // of rows and columns
   Dims counts;                             // number of patch positions

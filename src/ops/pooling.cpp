@@ -10,14 +10,12 @@
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
-#include "ops/uneven_windows.h"
+#include "ops/shared_rules.h"
 #include "ops/windows.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // --- decompositions
 

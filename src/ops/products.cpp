@@ -15,8 +15,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Dims joined(std::span<const SymInt> front, std::span<const SymInt> back) {
   Dims sizes(front.begin(), front.end());
   sizes.insert(sizes.end(), back.begin(), back.end());

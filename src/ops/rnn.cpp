@@ -19,8 +19,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 constexpr std::int64_t max_steps = 1 << 16;
 
 enum class Gates : std::uint8_t { Tanh, Relu, Gru, Lstm };

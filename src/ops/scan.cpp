@@ -13,15 +13,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/derivative.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // --- running operations
 

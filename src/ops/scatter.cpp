@@ -19,8 +19,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Views a 0-d tensor as a line of one element.
 Term as_line(const Term& x) {
   return x.rank() == 0 ? x.call("aten.unsqueeze.default", {0}) : x;

@@ -11,8 +11,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Maximum number of slices per frame; frames with more overlap are added by an index.
 constexpr std::int64_t max_slices = 32;
 

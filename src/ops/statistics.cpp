@@ -18,8 +18,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Returns the dimensions of the call's `dim`; all if it lists none.
 Result<Ints> dims_of(const OpCall& call) {
   TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], call.tensor("self").rank()));

@@ -15,8 +15,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // The sizes are taken from the file.
 Types infer_unique(const OpCall& call) {
   if (call.node() == nullptr) return type_error("the number of different elements is not known");

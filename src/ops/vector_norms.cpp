@@ -18,8 +18,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 bool takes(const OpCall& call, std::string_view name) {
   return call.def().arg_index(Name(name)) >= 0;
 }

@@ -9,14 +9,12 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
-#include "ops/uneven_windows.h"
+#include "ops/shared_rules.h"
 #include "ops/windows.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // The last three sizes, and the product of the leading ones.
 struct Volume {
