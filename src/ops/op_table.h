@@ -2,8 +2,9 @@
 //
 //   {"aten.relu(Tensor self)", unary("relu.out", InPlaceVariant)},
 //
-// A line is a schema in PyTorch's notation without what most have (full_schema() in schema.h): the overload "default",
-// a Tensor as the result, and layout, device and pin_memory of new tensors, which are "...".
+// A line is a schema in PyTorch's notation without what most have (full_schema() in schema.h): the
+// overload "default", a Tensor as the result, and layout, device and pin_memory of new tensors, which are
+// "...".
 //
 // The functions unary, binary, ... return the rules of whole classes, so most lines need nothing else. Names
 // of out variants without a namespace belong to aten.

@@ -18,8 +18,8 @@
 
 namespace depute::internal {
 
-// The line of the overload that takes a number as `other`. If the op's kernel has none for it, it decomposes like the op,
-// or into the op.
+// The line of the overload that takes a number as `other`. If the op's kernel has none for it, it
+// decomposes like the op, or into the op.
 struct ScalarLine {
   explicit ScalarLine(const OpLine& of_tensors);
   std::string schema, out;

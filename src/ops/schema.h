@@ -17,8 +17,9 @@ std::string read_schema(std::string_view text, OpDef& def);
 // True if a call may have this argument.
 bool fits(const Argument& argument, const ArgDef& def);
 
-// Returns a line of the table in PyTorch's notation: aten's overload is "default" if the line has none, the result is a
-// Tensor if it gives none, and "..." are the layout, device and pin_memory of a new tensor.
+// Returns a line of the table in PyTorch's notation: aten's overload is "default" if the line has none,
+// the result is a Tensor if it gives none, and "..." are the layout, device and pin_memory of a new
+// tensor.
 //   aten.relu(Tensor self)                        aten.relu.default(Tensor self) -> Tensor
 std::string full_schema(std::string_view line);
 // Returns the name of a line's op with its overload, and the name that the op has in a line.

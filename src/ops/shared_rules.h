@@ -24,8 +24,8 @@ Replacement einsum(Builder& b, const OpCall& call);
 // losses: reduces the elementwise loss by the call's `reduction`, in `dtype`.
 Value* reduce_loss(Builder& b, const OpCall& call, Value* loss, ScalarType dtype);
 
-// uneven_windows: values and indices of an adaptive max pool over the last `count` dimensions whose windows differ in
-// size.
+// uneven_windows: values and indices of an adaptive max pool over the last `count` dimensions whose
+// windows differ in size.
 Replacement uneven_max_pool(Builder& b, const OpCall& call, std::size_t count);
 
 }  // namespace depute::internal
