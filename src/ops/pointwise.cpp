@@ -61,7 +61,7 @@ constexpr OpRules div_mode(const char* out) {
           .out = out,
           .promotes = "self other",
           .infer = infer_div_mode,
-          .decompose = text<"rounding_mode == none ? self / other : keep()">};
+          .decompose = text<"rounding_mode == none ? div.Tensor(self, other) : keep()">};
 }
 
 // An in-place op whose name differs from its functional op's.

@@ -436,7 +436,8 @@ Replacement RuleText::build(Builder& b, const OpCall& call, Operands operands) c
     const RuleItem item = part(in);
     if (in.keeps) return std::vector<Value*>{};
     if (item.kind == RuleItem::Kind::Values) return item.values;
-    results.push_back(b.own(is_tensor(item) ? item.single : item.ready.as_value()));
+    if (!is_tensor(item)) return type_error("a call of numbers alone");
+    results.push_back(b.own(item.single));
   }
   if (operands == Operands::AsGiven) return results;
   TRY(const std::vector<Type> types, call.def().infer(call));
