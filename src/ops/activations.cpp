@@ -33,8 +33,11 @@ Replacement prelu(Builder& b, const OpCall& call) {
 // Returns the threshold; for integer tensors a float is truncated.
 Argument limit_of(const OpCall& call) {
   const Argument& limit = call["threshold"];
-  const bool is_cut = limit.kind == Argument::Kind::Float && is_integral(call.tensor("self").dtype) &&
-                      std::fabs(limit.as_double()) < 0x1p63;
+  const Value* self = call.value("self");
+  const bool is_tensor = self != nullptr && self->type().is_tensor();
+  const ScalarType dtype = is_tensor ? self->tensor().dtype : promoted_type(call);
+  const bool is_cut =
+      limit.kind == Argument::Kind::Float && is_integral(dtype) && std::fabs(limit.as_double()) < 0x1p63;
   return is_cut ? Argument::of(static_cast<std::int64_t>(limit.as_double())) : limit;
 }
 Replacement threshold(Builder& b, const OpCall& call) {
