@@ -157,19 +157,6 @@ Result<SamePadding> same_padding(const OpCall& call, const ConvolutionCall& c) {
   return padding;
 }
 
-Types infer_conv_padding(const OpCall& call) {
-  TRY(ConvolutionCall c, read_call(call));
-  TRY(SamePadding padding, same_padding(call, c));
-  c.padding = padding.both;
-  TRY(std::vector<Type> types, result_type(call, c, false));
-  if (call.text("padding") == "valid") return types;
-  const Dims& input = call.tensor("input").sizes;
-  Dims& sizes = types[0].tensor.sizes;
-  std::copy_n(input.end() - static_cast<std::ptrdiff_t>(c.spatial), c.spatial,
-              sizes.end() - static_cast<std::ptrdiff_t>(c.spatial));
-  return types;
-}
-
 Replacement conv_padding(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
   TRY(SamePadding padding, same_padding(call, c));
@@ -201,13 +188,13 @@ std::span<const OpLine> convolution_ops() {
        in_autocast(AutocastLower, composite(infer_conv, conv))},
       {"aten.conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str "
        "padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1)",
-       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
+       in_autocast(AutocastLower, derived(conv_padding))},
       {"aten.conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str "
        "padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1)",
-       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
+       in_autocast(AutocastLower, derived(conv_padding))},
       {"aten.conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
        "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1)",
-       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
+       in_autocast(AutocastLower, derived(conv_padding))},
       {"aten.conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
        "SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1])",
        in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},

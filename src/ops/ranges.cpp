@@ -64,9 +64,7 @@ Value* spaced(Builder& b, const OpCall& call, ScalarType dtype) {
   return b.call("aten.where.self", {is_first, first, last});
 }
 Replacement rounded(Builder& b, const OpCall& call, Value* numbers) {
-  ScalarType dtype = dtype_or(call, ScalarType::F32);
-  if (numbers->tensor().dtype == dtype) return one(numbers);
-  return one(b.call("aten._to_copy.default", {numbers, dtype}));
+  return one(to_dtype(b, numbers, dtype_or(call, ScalarType::F32)));
 }
 Replacement linspace(Builder& b, const OpCall& call) {
   return rounded(b, call, spaced(b, call, computed_in(dtype_or(call, ScalarType::F32))));

@@ -21,10 +21,6 @@ namespace {
 bool takes(const OpCall& call, std::string_view name) {
   return call.def().arg_index(Name(name)) >= 0;
 }
-Value* converted(Builder& b, Value* x, ScalarType dtype) {
-  if (x->tensor().dtype == dtype) return x;
-  return b.call("aten._to_copy.default", {x, dtype});
-}
 
 // --- (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
 
@@ -35,7 +31,7 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim, bo
     return b.call("aten.sqrt.default", {b.call("aten.sum.dim_IntList", {squares, dims, keepdim})});
   }
   if (p == 0) {
-    Value* is_set = converted(b, b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype);
+    Value* is_set = to_dtype(b, b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype);
     return b.call("aten.sum.dim_IntList", {is_set, dims, keepdim});
   }
   Value* magnitude = b.call("aten.abs.default", {x});
@@ -61,12 +57,12 @@ Value* real_lengths(Builder& b, Value* x) {
 // Returns the norm over `dims`, computed in f32 for half precision; without dimensions, that of each element.
 Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   ScalarType dtype = x->tensor().dtype;
-  if (is_half_precision(dtype)) x = converted(b, x, ScalarType::F32);
+  if (is_half_precision(dtype)) x = to_dtype(b, x, ScalarType::F32);
   if (x->tensor().rank() == 0) {
     Value* row = b.view(x, {1});
-    return converted(b, p_norm(b, row, p, {0}, false, false), dtype);
+    return to_dtype(b, p_norm(b, row, p, {0}, false, false), dtype);
   }
-  return converted(b, p_norm(b, x, p, dims, keepdim), dtype);
+  return to_dtype(b, p_norm(b, x, p, dims, keepdim), dtype);
 }
 
 // --- norms of vectors
@@ -86,7 +82,7 @@ Result<Ints> norm_dims(const OpCall& call) {
   return Ints(wrapped.begin(), wrapped.end());
 }
 Replacement norm_of(Builder& b, const OpCall& call, double p) {
-  Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
+  Value* x = to_dtype(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   TRY(Ints dims, norm_dims(call));
   return one(wide_norm(b, x, p, dims, takes(call, "keepdim") && call.boolean("keepdim")));
 }
@@ -116,9 +112,9 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
   TRY(std::size_t column, wrap_dim(columns, static_cast<std::size_t>(rank)));
   if (row == column) return argument_error("a matrix norm over one dimension");
   if (std::isinf(order)) std::swap(row, column);
-  Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
+  Value* x = to_dtype(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   bool is_wide = !is_half_precision(x->tensor().dtype);
-  if (!is_wide) x = converted(b, x, ScalarType::F32);
+  if (!is_wide) x = to_dtype(b, x, ScalarType::F32);
   Value* sums = b.call("aten.sum.dim_IntList",
                        {b.call("aten.abs.default", {x}), Ints{static_cast<std::int64_t>(row)}, true});
   // No sum at all is like one of nothing.
@@ -132,7 +128,7 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
               static_cast<std::int64_t>(std::max(row, column))};
     extreme = b.call("aten.squeeze.dims", {extreme, both});
   }
-  return one(converted(b, extreme, norm_type(call)));
+  return one(to_dtype(b, extreme, norm_type(call)));
 }
 Replacement matrix_norm(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "ord"));
@@ -225,13 +221,13 @@ Replacement renorm(Builder& b, const OpCall& call) {
   }
   if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
   Value* x = b.own(call.value("self"));
-  if (is_half_precision(self.dtype)) x = converted(b, x, ScalarType::F32);
+  if (is_half_precision(self.dtype)) x = to_dtype(b, x, ScalarType::F32);
   Value* norms = p_norm(b, x, order, others, true);
   Value* is_long = b.call("aten.gt.Scalar", {norms, call["maxnorm"]});
   Value* guarded = b.call("aten.add.Scalar", {norms, 1e-7});
   Value* factor = b.call("aten.mul.Scalar", {b.call("aten.reciprocal.default", {guarded}), call["maxnorm"]});
   Value* scale = b.call("aten.where.ScalarOther", {is_long, factor, 1});
-  return one(converted(b, b.call("aten.mul.Tensor", {x, scale}), self.dtype));
+  return one(to_dtype(b, b.call("aten.mul.Tensor", {x, scale}), self.dtype));
 }
 
 }  // namespace
