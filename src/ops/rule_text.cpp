@@ -184,15 +184,15 @@ RuleItem list_of(RuleScope& in, const RuleItems& items) {
   return sizes;
 }
 
-// Rules that others use; each may use those before it.
+// Rules that others use; each may use those before it, and the arguments of the call.
 constexpr std::string_view shared_rules[] = {
-    // losses: y * log(y / exp(x)), 0 where y is 0; Stirling's formula for y > 1
+    // Losses: the reduction of the elements; d^2 / 2 near 0, and beyond `bend` its tangent there; y * (log(y) - x),
+    // 0 where y is 0; Stirling's formula for log(y!) where y > 1.
     "reduced(loss) = reduction == 1 ? mean(loss) : reduction == 2 ? sum(loss) : loss",
     "weighted(loss) = weight == none ? loss : loss * computed(weight)",
     "bent_square(d, bend) = near = d * d * 0.5; far = (d - 0.5 * bend) * bend; where(d < bend, near, far)",
     "divergence(x, y) = own = where(y != 0, y * log(y), 0); own - y * x",
-    "log_factorial(y) = entropy = y * log(y) - y; all = entropy + log(y * (2 * pi)) * 0.5; where(y > 1, all, "
-    "0)",
+    "log_factorial(y) = s = y * log(y) - y; s = s + log(y * (2 * pi)) * 0.5; where(y > 1, s, 0)",
     "dot_over(x, y, dim) = sum.dim_IntList(x * y, dim)",
     "relu6_of(x) = hardtanh(x, 0, 6)",
     "is_negative(x) = is_float(x) ? atan2(x, scalar_tensor(-1, dtype(x))) < 0 : x < 0",  // also of -0
