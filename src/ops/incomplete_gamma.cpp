@@ -147,8 +147,8 @@ std::span<const OpLine> incomplete_gamma_ops() {
   static constexpr OpLine lines[] = {
       {"aten.igamma(Tensor self, Tensor other)", formula(igamma, InPlaceVariant)},
       {"aten.igammac(Tensor self, Tensor other)", formula(igammac, InPlaceVariant)},
-      {"aten.special_gammainc(Tensor self, Tensor other)", renamed<"aten.igamma.default">(Pointwise)},
-      {"aten.special_gammaincc(Tensor self, Tensor other)", renamed<"aten.igammac.default">(Pointwise)},
+      {"aten.special_gammainc", renamed<"aten.igamma.default">(Pointwise)},
+      {"aten.special_gammaincc", renamed<"aten.igammac.default">(Pointwise)},
   };
   return lines;
 }

@@ -78,7 +78,7 @@ const OpDef* parse(const Entry& entry) {
   const OpLine& line = *entry.line;
   auto parsed = std::make_unique<OpDef>();
   OpDef& def = *parsed;
-  const std::string schema = internal::full_schema(line.schema);
+  const std::string schema = internal::schema_of(line);
   switch (entry.variant) {
     case Variant::None:
       internal::parse_schema(schema, def);

@@ -45,6 +45,7 @@ struct OpRules {
   DecomposeFunction fit = nullptr;  // rewrites calls that the kernel computes wrongly
   DecomposeFunction on_complex = nullptr;  // rewrites a call in real and imaginary parts (complex_forms.h)
   MacsFunction macs = nullptr;             // for product-like ops (macs.h)
+  const char* same_as = nullptr;           // the op that this is another name of (rename.h)
   bool has_scalar = false;                 // the op also takes a number as `other` (out_variant.h)
 };
 

@@ -89,6 +89,13 @@ ScalarLine::ScalarLine(const OpLine& of_tensors)
   line = {schema.c_str(), rules};
 }
 
+std::string schema_of(const OpLine& line) {
+  const std::string_view text = line.schema;
+  if (line.rules.same_as == nullptr || text.find('(') != std::string_view::npos) return full_schema(text);
+  const std::string& schema = torch_ops()->find(Name(line.rules.same_as))->schema;
+  return full_name(text).append(schema.substr(schema.find('(')));
+}
+
 std::optional<OutVariant> out_variant(const OpLine& line) {
   const std::string_view schema = line.schema;
   const std::string name = full_name(schema_name(schema));
@@ -119,7 +126,7 @@ std::optional<OutVariant> out_variant(const OpLine& line) {
 }
 
 std::string out_schema(const OpLine& line, const OutVariant& variant) {
-  const std::string schema = full_schema(line.schema);
+  const std::string schema = schema_of(line);
   OpDef functional;
   parse_schema(schema, functional);
   const std::size_t open = schema.find('('), arrow = schema.rfind(" -> ");

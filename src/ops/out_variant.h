@@ -26,6 +26,9 @@ struct ScalarLine {
   OpLine line;
 };
 
+// Returns the schema of a line, with the arguments of the op that it is another name of.
+std::string schema_of(const OpLine& line);
+
 struct OutVariant {
   std::string name;                         // "aten.add.out"
   std::vector<std::string_view> arguments;  // names of the out tensors, one for each result: "out"

@@ -1,7 +1,8 @@
 // Defines an op as another name of an op with the same arguments in the same order, and the same results.
 //
-//   {"aten.multiply.Tensor(Tensor self, Tensor other)",
-//    renamed<"aten.mul.Tensor">(InPlaceVariant)},
+//   {"aten.multiply.Tensor", renamed_binary<"aten.mul.Tensor">()},
+//
+// A line without arguments has those of the other op.
 #pragma once
 
 #include "depute/builder.h"
@@ -20,12 +21,12 @@ Replacement call_renamed(Builder& b, const OpCall& call) {
 }
 template <Text op>
 constexpr OpRules renamed(OpFlag flags = None) {
-  return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>};
+  return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>, .same_as = op.chars};
 }
 
 // Two promoted operands; either may be a number.
 template <Text op>
-constexpr OpRules renamed_binary(OpFlag flags = None) {
+constexpr OpRules renamed_binary(OpFlag flags = Pointwise | InPlaceVariant) {
   OpRules rules = renamed<op>(flags);
   rules.promotes = "self other";
   return rules;

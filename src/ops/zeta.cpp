@@ -113,7 +113,7 @@ std::span<const OpLine> zeta_ops() {
       {"aten.polygamma(int n, Tensor self)", float_formula(polygamma)},
       {"aten.polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.polygamma.default"}},
-      {"aten.special_polygamma(int n, Tensor self)", renamed<"aten.polygamma.default">(Pointwise)},
+      {"aten.special_polygamma", renamed<"aten.polygamma.default">(Pointwise)},
   };
   return lines;
 }
