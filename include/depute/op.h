@@ -6,8 +6,8 @@
 //   {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", with_scalar(binary("add.out"))},
 //
 // In-place variants (aten.add_.Tensor), copy variants of views (aten.view_copy.default) and overloads with a
-// number (aten.add.Scalar) are derived from the line of their op, and result types from its decomposition. An op without a line is opaque: its results keep the types stated in the
-// file.
+// number (aten.add.Scalar) are derived from the line of their op, and result types from its decomposition. An op
+// without a line is opaque: its results keep the types stated in the file.
 #pragma once
 
 #include <cstdint>
