@@ -3,11 +3,11 @@
 // Each op is one line in a table of its family (pointwise.cpp, views.cpp, ...): its schema in PyTorch's
 // notation, and the rules it needs (op_table.h):
 //
-//   {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", binary("add.out")},
+//   {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", with_scalar(binary("add.out"))},
 //
-// In-place variants (aten.add_.Tensor) and copy variants of views (aten.view_copy.default) are derived from
-// the line of their functional op. An op without a line is opaque: its results keep the types stated in the
-// file.
+// In-place variants (aten.add_.Tensor), copy variants of views (aten.view_copy.default) and overloads with a
+// number (aten.add.Scalar) are derived from the line of their op, and result types from its decomposition. An op
+// without a line is opaque: its results keep the types stated in the file.
 #pragma once
 
 #include <cstdint>
@@ -148,7 +148,7 @@ using WriteBackFunction = Result<Value*> (*)(Builder& b, const OpCall& call, Val
 
 struct OpDef {
   Name name;  // "aten.add.Tensor"
-  // Line of the table: "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+  // In PyTorch's notation: "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
   std::string schema;
   std::vector<ArgDef> args;
   std::vector<ReturnDef> returns;

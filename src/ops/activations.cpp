@@ -3,89 +3,16 @@
 
 #include "depute/builder.h"
 #include "ops/complex_functions.h"
+#include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-Replacement relu6(Builder& b, const OpCall& call) {
-  return one(b.call("aten.hardtanh.default", {call["self"], 0, 6}));
-}
-
-Replacement silu(Builder& b, const OpCall& call) {
-  return one(b.call("aten.mul.Tensor", {call["self"], b.call("aten.sigmoid.default", {call["self"]})}));
-}
-
-// If the limits are reversed, the lower one has no effect: clamp handles this, unlike the kernel.
-Replacement hardtanh_between(Builder& b, const OpCall& call) {
-  const Argument &low = call["min_val"], &high = call["max_val"];
-  if (!low.is_number() || !high.is_number() || !(low.as_double() > high.as_double()))
-    return std::vector<Value*>{};
-  return one(b.call("aten.clamp.default", {call["self"], low.as_double(), high.as_double()}));
-}
-
-// min(max(x + 3, 0), 6)
-Value* shifted_relu6(Builder& b, const OpCall& call) {
-  return b.call("aten.hardtanh.default", {b.call("aten.add.Tensor", {call["self"], 3}), 0, 6});
-}
-Replacement hardsigmoid(Builder& b, const OpCall& call) {
-  return one(b.call("aten.div.Tensor", {shifted_relu6(b, call), 6}));
-}
-Replacement hardswish(Builder& b, const OpCall& call) {
-  Value* share = b.call("aten.div.Tensor", {shifted_relu6(b, call), 6});  // the product may be out of range
-  return one(b.call("aten.mul.Tensor", {call["self"], share}));
-}
-
-Replacement selu(Builder& b, const OpCall& call) {
-  constexpr double alpha = 1.6732632423543772848170429916717;
-  constexpr double scale = 1.0507009873554804934193349852946;
-  return one(b.call("aten.elu.default", {call["self"], alpha, scale}));
-}
-Replacement celu(Builder& b, const OpCall& call) {
-  TRY(double alpha, constant_number(call, "alpha"));
-  return one(b.call("aten.elu.default", {call["self"], alpha, 1.0, 1.0 / alpha}));
-}
-
-// log(1 + exp(beta * x)) / beta, or x itself where this could overflow
-Value* softplus_of(Builder& b, Value* x, double beta, double threshold) {
-  Value* scaled = beta == 1 ? x : b.call("aten.mul.Tensor", {x, beta});
-  Value* soft = b.call("aten.log1p.default", {b.call("aten.exp.default", {scaled})});
-  if (beta != 1) soft = b.call("aten.div.Tensor", {soft, beta});
-  return b.call("aten.where.self", {b.call("aten.gt.Scalar", {scaled, threshold}), x, soft});
-}
-Replacement softplus(Builder& b, const OpCall& call) {
-  TRY(double beta, constant_number(call, "beta"));
-  TRY(double threshold, constant_number(call, "threshold"));
-  return one(softplus_of(b, b.own(call.value("self")), beta, threshold));
-}
-Replacement mish(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("self"));
-  return one(b.call("aten.mul.Tensor", {x, b.call("aten.tanh.default", {softplus_of(b, x, 1, 20)})}));
-}
-
-// min(x, 0) - log(1 + exp(-|x|))
-Replacement log_sigmoid(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("self"));
-  Value* decay = b.call("aten.exp.default", {b.call("aten.neg.default", {b.call("aten.abs.default", {x})})});
-  Value* negative = b.call("aten.clamp.default", {x, Argument::none(), 0});
-  return one(b.call("aten.sub.Tensor", {negative, b.call("aten.log1p.default", {decay})}));
-}
-
-Value* is_within(Builder& b, const OpCall& call) {
-  return b.call("aten.le.Scalar", {b.call("aten.abs.default", {call["self"]}), call["lambd"]});
-}
-Replacement softshrink(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("self"));
-  Value* step = b.call("aten.mul.Tensor", {b.call("aten.sign.default", {x}), call["lambd"]});
-  return one(b.call("aten.where.self", {is_within(b, call), 0, b.call("aten.sub.Tensor", {x, step})}));
-}
-Replacement hardshrink(Builder& b, const OpCall& call) {
-  return one(b.call("aten.where.self", {is_within(b, call), 0, call["self"]}));
-}
 
 // One weight per channel, which is dimension 1.
 Replacement prelu(Builder& b, const OpCall& call) {
@@ -106,8 +33,11 @@ Replacement prelu(Builder& b, const OpCall& call) {
 // Returns the threshold; for integer tensors a float is truncated.
 Argument limit_of(const OpCall& call) {
   const Argument& limit = call["threshold"];
-  const bool is_cut = limit.kind == Argument::Kind::Float && is_integral(call.tensor("self").dtype) &&
-                      std::fabs(limit.as_double()) < 0x1p63;
+  const Value* self = call.value("self");
+  const bool is_tensor = self != nullptr && self->type().is_tensor();
+  const ScalarType dtype = is_tensor ? self->tensor().dtype : promoted_type(call);
+  const bool is_cut =
+      limit.kind == Argument::Kind::Float && is_integral(dtype) && std::fabs(limit.as_double()) < 0x1p63;
   return is_cut ? Argument::of(static_cast<std::int64_t>(limit.as_double())) : limit;
 }
 Replacement threshold(Builder& b, const OpCall& call) {
@@ -115,22 +45,14 @@ Replacement threshold(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_low, call["value"], call["self"]}));
 }
 
-Types infer_glu(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  Dims sizes = self.sizes;
-  SymInt& size = sizes[dim];
-  if (size.is_constant() && size.value() % 2 != 0) return argument_error("glu halves an odd size");
-  size = floor_div(size, 2);
-  return tensor_result(self.dtype, std::move(sizes));
-}
 Replacement glu(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
-  SymInt half = floor_div(self.sizes[dim], 2);
+  const SymInt& size = self.sizes[dim];
+  if (size.is_constant() && size.value() % 2 != 0) return argument_error("glu halves an odd size");
+  const SymInt half = floor_div(size, 2);
   std::vector<Value*> halves = b.call_all("aten.split_with_sizes.default",
                                           {call["self"], Dims{half, half}, static_cast<std::int64_t>(dim)});
-  if (b.failed()) return failure_of(b);
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
 }
 
@@ -147,31 +69,12 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 
-// prelu with a weight that already broadcasts
-Replacement prelu_kernel(Builder& b, const OpCall& call) {
-  Value* is_positive = b.call("aten.gt.Scalar", {call["self"], 0});
-  Value* scaled = b.call("aten.mul.Tensor", {call["weight"], call["self"]});
-  return one(b.call("aten.where.self", {is_positive, call["self"], scaled}));
-}
-
 // --- softmax: computed in `dtype` if that is given
 
 Types infer_softmax(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
-}
-Replacement softmax_by(std::string_view op, Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("self"));
-  ScalarType dtype = dtype_or(call, x->tensor().dtype);
-  if (dtype != x->tensor().dtype) x = b.call("aten._to_copy.default", {x, dtype});
-  return one(b.call(op, {x, call["dim"], false}));
-}
-Replacement softmax(Builder& b, const OpCall& call) {
-  return softmax_by("aten._softmax.default", b, call);
-}
-Replacement log_softmax(Builder& b, const OpCall& call) {
-  return softmax_by("aten._log_softmax.default", b, call);
 }
 Types infer_core_softmax(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -188,29 +91,6 @@ Types infer_backward(const OpCall& call) {
     return argument_error("a gradient of other sizes than the output's");
   if (call.def().arg_index(Name("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
   return tensor_result(dtype, call.tensor("grad_output").sizes);
-}
-// g * y - y * sum(g * y)
-Replacement softmax_backward(Builder& b, const OpCall& call) {
-  Value* y = to_compute_type(b, call.value("output"));
-  Value* product = b.call("aten.mul.Tensor", {to_compute_type(b, call.value("grad_output")), y});
-  std::vector<std::int64_t> dims{call.integer("dim")};
-  Value* sum = b.call("aten.sum.dim_IntList", {product, dims, true});
-  Value* result = b.call("aten.sub.Tensor", {product, b.call("aten.mul.Tensor", {y, sum})});
-  return one(to_dtype(b, result, call["input_dtype"].as_scalar_type()));
-}
-// g - exp(y) * sum(g)
-Replacement log_softmax_backward(Builder& b, const OpCall& call) {
-  Value* gradient = to_compute_type(b, call.value("grad_output"));
-  Value* y = b.call("aten.exp.default", {to_compute_type(b, call.value("output"))});
-  std::vector<std::int64_t> dims{call.integer("dim")};
-  Value* sum = b.call("aten.sum.dim_IntList", {gradient, dims, true});
-  Value* result = b.call("aten.sub.Tensor", {gradient, b.call("aten.mul.Tensor", {y, sum})});
-  return one(to_dtype(b, result, call["input_dtype"].as_scalar_type()));
-}
-Replacement dropout_backward(Builder& b, const OpCall& call) {
-  Value* mask = to_dtype(b, b.own(call.value("mask")), call.tensor("grad_output").dtype);
-  Value* kept = b.call("aten.mul.Tensor", {call["grad_output"], mask});
-  return one(b.call("aten.mul.Tensor", {kept, call["scale"]}));
 }
 Replacement threshold_backward(Builder& b, const OpCall& call) {
   const Argument limit = is_floating(promoted_type(call)) ? call["threshold"] : limit_of(call);
@@ -235,78 +115,98 @@ constexpr OpRules dropout_rules(OpFlag flags = None) {
 
 std::span<const OpLine> activation_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", InPlaceVariant)},
-      {"aten.relu6.default(Tensor self) -> Tensor", composite_pointwise(relu6, InPlaceVariant)},
-      {"aten.hardtanh.default(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+      {"aten.relu(Tensor self)", unary("relu.out", InPlaceVariant)},
+      {"aten.relu6(Tensor self)", composite_pointwise(text<"hardtanh(self, 0, 6)">, InPlaceVariant)},
+      {"aten.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
        {.flags = Core | Pointwise | InPlaceVariant,
         .out = "hardtanh.out",
         .infer = infer_like_first,
-        .decompose = hardtanh_between}},
-      {"aten.leaky_relu.default(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-       unary("leaky_relu.out", InPlaceVariant)},
-      {"aten.elu.default(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+        // reversed limits: the lower one has no effect, unlike in the kernel
+        .decompose = text<"low = min_val; high = max_val; is_number(low) & is_number(high) ? low > high ? "
+                          "clamp(self, low + 0.0, high + 0.0) : keep() : keep()">}},
+      {"aten.leaky_relu(Tensor self, Scalar negative_slope=0.01)", unary("leaky_relu.out", InPlaceVariant)},
+      {"aten.elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
        unary("elu.out", InPlaceVariant)},
-      {"aten.gelu.default(Tensor self, *, str approximate=\"none\") -> Tensor",
-       unary("gelu.out", InPlaceVariant)},
-      {"aten.sigmoid.default(Tensor self) -> Tensor",
+      {"aten.gelu(Tensor self, *, str approximate=\"none\")", unary("gelu.out", InPlaceVariant)},
+      {"aten.sigmoid(Tensor self)",
        on_complex(complex_function<sigmoid>, unary_float("sigmoid.out", InPlaceVariant))},
-      {"aten.tanh.default(Tensor self) -> Tensor",
-       on_complex(complex_function<tanh>, unary_float("tanh.out", InPlaceVariant))},
-      {"aten.logit.default(Tensor self, float? eps=None) -> Tensor",
+      {"aten.tanh(Tensor self)", on_complex(complex_function<tanh>, unary_float("tanh.out", InPlaceVariant))},
+      {"aten.logit(Tensor self, float? eps=None)",
        accepting("self f32 f64", unary_float("logit.out", InPlaceVariant))},
-      {"aten.silu.default(Tensor self) -> Tensor", composite_pointwise(silu, InPlaceVariant)},
-      {"aten.hardsigmoid.default(Tensor self) -> Tensor", composite_pointwise(hardsigmoid, InPlaceVariant)},
-      {"aten.hardswish.default(Tensor self) -> Tensor", composite_pointwise(hardswish, InPlaceVariant)},
-      {"aten.selu.default(Tensor self) -> Tensor", composite_pointwise(selu, InPlaceVariant)},
-      {"aten.celu.default(Tensor self, Scalar alpha=1.) -> Tensor",
-       composite_pointwise(celu, InPlaceVariant)},
-      {"aten.softplus.default(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-       composite_pointwise(softplus)},
-      {"aten.mish.default(Tensor self) -> Tensor", composite_pointwise(mish, InPlaceVariant)},
-      {"aten.log_sigmoid.default(Tensor self) -> Tensor", composite_pointwise(log_sigmoid)},
-      {"aten.softshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(softshrink)},
-      {"aten.hardshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(hardshrink)},
-      {"aten.prelu.default(Tensor self, Tensor weight) -> Tensor",
+      {"aten.silu(Tensor self)", composite_pointwise(text<"self * sigmoid(self)">, InPlaceVariant)},
+      {"aten.hardsigmoid(Tensor self)", composite_pointwise(text<"relu6_of(self + 3) / 6">, InPlaceVariant)},
+      {"aten.hardswish(Tensor self)",
+       composite_pointwise(text<"self * (relu6_of(self + 3) / 6)">, InPlaceVariant)},
+      {"aten.selu(Tensor self)",
+       composite_pointwise(
+           text<"elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)">,
+           InPlaceVariant)},
+      {"aten.celu(Tensor self, Scalar alpha=1.)",
+       composite_pointwise(text<"elu(self, known(alpha), 1.0, 1.0 / known(alpha))">, InPlaceVariant)},
+      {"aten.softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+       composite_pointwise(text<"softplus_of(self, known(beta), known(threshold))">)},
+      {"aten.mish(Tensor self)",
+       composite_pointwise(text<"self * tanh(softplus_of(self, 1.0, 20.0))">, InPlaceVariant)},
+      {"aten.log_sigmoid(Tensor self)",
+       composite_pointwise(
+           text<"decay = exp(-abs(self)); negative = clamp(self, none, 0); negative - log1p(decay)">)},
+      {"aten.softshrink(Tensor self, Scalar lambd=0.5)",
+       composite_pointwise(text<"step = sign(self) * lambd; is_within = le.Scalar(abs(self), lambd); "
+                                "where(is_within, 0, self - step)">)},
+      {"aten.hardshrink(Tensor self, Scalar lambd=0.5)",
+       composite_pointwise(text<"where(le.Scalar(abs(self), lambd), 0, self)">)},
+      {"aten.prelu(Tensor self, Tensor weight)",
        in_autocast(AutocastLower, composite(infer_same_type, prelu))},
-      {"aten._prelu_kernel.default(Tensor self, Tensor weight) -> Tensor", composite_pointwise(prelu_kernel)},
-      {"aten.rrelu.default(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
-       "training=False, Generator? generator=None) -> Tensor",
+      {"aten._prelu_kernel(Tensor self, Tensor weight)",
+       composite_pointwise(text<"is_positive = self > 0; where(is_positive, self, weight * self)">)},
+      {"aten.rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
+       "Generator? generator=None)",
        composite(infer_same_type, rrelu, InPlaceVariant)},
-      {"aten.threshold.default(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+      {"aten.threshold(Tensor self, Scalar threshold, Scalar value)",
        composite_pointwise(threshold, InPlaceVariant)},
-      {"aten.glu.default(Tensor self, int dim=-1) -> Tensor", composite(infer_glu, glu)},
-      {"aten.softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-       composite(infer_softmax, softmax)},
-      {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-       composite(infer_softmax, log_softmax)},
-      {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
+      {"aten.glu(Tensor self, int dim=-1)", derived(glu)},
+      {"aten.softmax.int(Tensor self, int dim, ScalarType? dtype=None)",
+       composite(infer_softmax, text<"_softmax(to(self, dtype == none ? dtype(self) : dtype), dim, false)">)},
+      {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None)",
+       composite(infer_softmax,
+                 text<"_log_softmax(to(self, dtype == none ? dtype(self) : dtype), dim, false)">)},
+      {"aten._softmax(Tensor self, int dim, bool half_to_float)",
        row_by_row(kernel("_softmax.out", infer_core_softmax))},
-      {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
+      {"aten._log_softmax(Tensor self, int dim, bool half_to_float)",
        row_by_row(fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax)))},
-      {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
-       "input_dtype) -> Tensor",
-       written_by("_softmax_backward_data.out: grad_input", composite(infer_backward, softmax_backward))},
-      {"aten._log_softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
-       "input_dtype) -> Tensor",
-       composite(infer_backward, log_softmax_backward)},
-      {"aten.native_dropout_backward.default(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-       composite(infer_backward, dropout_backward)},
-      {"aten.threshold_backward.default(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+      {"aten._softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)",
+       written_by(
+           "_softmax_backward_data.out: grad_input",
+           composite(infer_backward,
+                     text<"y = computed(output); product = computed(grad_output) * y; sum = "
+                          "sum.dim_IntList(product, [dim], true); to(product - y * sum, input_dtype)">))},
+      {"aten._log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)",
+       composite(infer_backward,
+                 text<"gradient = computed(grad_output); y = exp(computed(output)); sum = "
+                      "sum.dim_IntList(gradient, [dim], true); to(gradient - y * sum, input_dtype)">)},
+      {"aten.native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
+       composite(infer_backward, text<"grad_output * to(mask, dtype(grad_output)) * scale">)},
+      {"aten.sigmoid_backward(Tensor grad_output, Tensor output)",
+       written_by("sigmoid_backward.grad_input: grad_input",
+                  formula(computed_text<"slope = (1 - output) * output; "
+                                        "grad_output * (is_complex(output) ? _conj(slope) : slope)">,
+                          None, "grad_output output"))},
+      {"aten.threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
        {.flags = Pointwise,
         .promotes = "grad_output self",
         .infer = infer_promoted,
         .decompose = threshold_backward}},
-      {"aten.dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
-      {"aten.alpha_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
-      {"aten.feature_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
-      {"aten.feature_alpha_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
-      {"aten.dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+      {"aten.dropout(Tensor input, float p, bool train)", dropout_rules()},
+      {"aten.alpha_dropout(Tensor input, float p, bool train)", dropout_rules()},
+      {"aten.feature_dropout(Tensor input, float p, bool train)", dropout_rules()},
+      {"aten.feature_alpha_dropout(Tensor input, float p, bool train)", dropout_rules()},
+      {"aten.dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.dropout.default"}},
-      {"aten.alpha_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+      {"aten.alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.alpha_dropout.default"}},
-      {"aten.feature_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+      {"aten.feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.feature_dropout.default"}},
-      {"aten.feature_alpha_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+      {"aten.feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.feature_alpha_dropout.default"}},
   };
   return lines;

@@ -12,16 +12,14 @@
 // A table that only an embedding reads stays quantized, since a kernel looks up quantized rows.
 #include <fmt/format.h>
 
-#include "ops/affine.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 struct Blocks {
   Dims split;     // the tensor's sizes; several blocks split a dimension into blocks and places
@@ -130,7 +128,6 @@ Replacement choose(Builder& b, const OpCall& call) {
     const auto as_result = [&](const Term& t, const Type& type) {
       return reshape(b, t.to(type.tensor.dtype).value(), type.tensor.sizes);
     };
-    if (b.failed()) return failure_of(b);
     return std::vector<Value*>{as_result(scale, types[0]), as_result(zero, types[1])};
   };
   if (mapping == "ASYMMETRIC") {
@@ -163,7 +160,6 @@ Replacement to_integers(Builder& b, const OpCall& call) {
   if (!is_empty(call["zero_point"]))
     steps = steps + Term(b, reshape(b, b.own(call.value("zero_point")), blocks.counts));
   steps = steps.call("aten.clamp.default", {limits.least, limits.most});
-  if (b.failed()) return failure_of(b);
   Value* integers = steps.to(call["output_dtype"].as_scalar_type()).value();
   return one(reshape(b, integers, call.tensor("input").sizes));
 }
@@ -256,12 +252,12 @@ std::span<const OpLine> affine_ops() {
        "ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, "
        "Tensor)",
        affine(infer_choice, choose)},
-      {"torchao.quantize_affine.default(Tensor input, SymInt[] block_size, Tensor scale, Tensor? "
-       "zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
+      {"torchao.quantize_affine.default(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, "
+       "ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None)",
        affine(infer_affine_integers, to_integers)},
       {"torchao.dequantize_affine.default(Tensor input, SymInt[] block_size, Tensor scale, Tensor? "
        "zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType "
-       "output_dtype=6) -> Tensor",
+       "output_dtype=6)",
        affine(infer_affine_floats, to_floats)},
   };
   return lines;

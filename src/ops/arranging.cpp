@@ -18,8 +18,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // --- repetition
 
 Types infer_repeat(const OpCall& call) {
@@ -38,13 +36,6 @@ Dims tile_counts(const OpCall& call) {
   if (counts.size() < rank) counts.insert(counts.begin(), rank - counts.size(), SymInt(1));
   return counts;
 }
-Types infer_tile(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  Dims sizes = tile_counts(call);
-  std::size_t added = sizes.size() - self.rank();
-  for (std::size_t i = 0; i < self.rank(); ++i) sizes[added + i] = sizes[added + i] * self.sizes[i];
-  return tensor_result(self.dtype, std::move(sizes));
-}
 Replacement tile(Builder& b, const OpCall& call) {
   return one(b.call("aten.repeat.default", {call["self"], tile_counts(call)}));
 }
@@ -61,7 +52,6 @@ Types infer_repeat_interleave(const OpCall& call) {
 Replacement repeat_interleave(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   if (call["dim"].is_none()) x = b.view(x, {x->tensor().numel()});
-  if (b.failed()) return failure_of(b);
   std::int64_t given = call["dim"].is_none() ? 0 : call.integer("dim");
   TRY(std::size_t dim, wrap_dim(given, x->tensor().rank()));
   Dims sizes = x->tensor().sizes;
@@ -71,7 +61,6 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);
   Value* column = b.call("aten.unsqueeze.default", {x, static_cast<std::int64_t>(dim) + 1});
   Value* wide = b.call("aten.expand.default", {column, sizes});
-  if (b.failed()) return failure_of(b);
   return one(b.view(wide, merged));
 }
 
@@ -97,13 +86,11 @@ Types infer_repeat_by_tensor(const OpCall& call) {
 Replacement repeat_by_tensor(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   if (call["dim"].is_none()) x = b.view(x, {x->tensor().numel()});
-  if (b.failed()) return failure_of(b);
   TRY(std::size_t dim, wrap_dim(call["dim"].is_none() ? 0 : call.integer("dim"), x->tensor().rank()));
   Value* repeats = b.own(call.value("repeats"));
   if (repeats->tensor().numel() == 1)
     repeats = b.call("aten.expand.default", {repeats, Dims{x->tensor().sizes[dim]}});
   Value* index = b.call("aten.repeat_interleave.Tensor", {repeats, call["output_size"]});
-  if (b.failed()) return failure_of(b);
   SymInt size = repeated_size(call, dim);
   b.graph().set_type(*index, tensor_type({.dtype = ScalarType::I64, .sizes = {size}}));
   return one(b.call("aten.index_select.default", {x, static_cast<std::int64_t>(dim), index}));
@@ -157,13 +144,12 @@ Replacement roll(Builder& b, const OpCall& call) {
     x = b.view(x, {x->tensor().numel()});
     dims = {0};
   }
-  if (b.failed() || dims.size() != shifts.size()) return argument_error("roll with unequal lists");
+  if (dims.size() != shifts.size()) return argument_error("roll with unequal lists");
   for (std::size_t i = 0; i < dims.size(); ++i) {
     TRY(std::size_t dim, wrap_dim(dims[i], x->tensor().rank()));
     if (x->tensor().rank() == 0) continue;
     SymInt size = x->tensor().sizes[dim];
     x = rotated(b, x, dim, rolled_start(size, shifts[i]));
-    if (b.failed()) return failure_of(b);
   }
   if (x == call.value("self")) return one(b.call("aten.alias.default", {x}));
   return one(b.view(x, sizes));
@@ -194,14 +180,6 @@ Result<Rotation> read_rotation(const OpCall& call) {
   if (from == to) return argument_error("rot90 in a plane of one dimension");
   std::int64_t quarters = ((call.integer("k") % 4) + 4) % 4;
   return Rotation{static_cast<std::int64_t>(from), static_cast<std::int64_t>(to), quarters};
-}
-Types infer_rot90(const OpCall& call) {
-  TRY(Rotation rotation, read_rotation(call));
-  Dims sizes = call.tensor("self").sizes;
-  if (rotation.quarters % 2 == 1) {
-    std::swap(sizes[static_cast<std::size_t>(rotation.from)], sizes[static_cast<std::size_t>(rotation.to)]);
-  }
-  return tensor_result(call.tensor("self").dtype, std::move(sizes));
 }
 Replacement rot90(Builder& b, const OpCall& call) {
   TRY(Rotation rotation, read_rotation(call));
@@ -246,53 +224,43 @@ Replacement triangle(Builder& b, const OpCall& call, std::string_view comparison
   }
   return one(b.call("aten.where.self", {is_kept, call["self"], 0}));
 }
-Replacement tril(Builder& b, const OpCall& call) {
-  return triangle(b, call, "aten.le.Scalar");
-}
-Replacement triu(Builder& b, const OpCall& call) {
-  return triangle(b, call, "aten.ge.Scalar");
-}
 
 }  // namespace
 
 std::span<const OpLine> arranging_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.repeat.default(Tensor self, SymInt[] repeats) -> Tensor",
-       on_complex(each_part, {.flags = Core,
-                              .view_kind = ViewKind::Expand,
-                              .out = "repeat.out",
-                              .infer = infer_repeat,
-                              .identity = always})},
+      {"aten.repeat(Tensor self, SymInt[] repeats)", on_complex(each_part, {.flags = Core,
+                                                                            .view_kind = ViewKind::Expand,
+                                                                            .out = "repeat.out",
+                                                                            .infer = infer_repeat,
+                                                                            .identity = always})},
       {"aten.repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
-       "output_size=None) -> Tensor",
+       "output_size=None)",
        composite(infer_repeat_interleave, repeat_interleave)},
-      {"aten.tile.default(Tensor self, SymInt[] dims) -> Tensor", composite(infer_tile, tile)},
-      {"aten.repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+      {"aten.tile(Tensor self, SymInt[] dims)", derived(tile)},
+      {"aten.repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None)",
        kernel("repeat_interleave.Tensor_out", infer_repeated_indices)},
       {"aten.repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
-       "output_size=None) -> Tensor",
+       "output_size=None)",
        composite(infer_repeat_by_tensor, repeat_by_tensor)},
-      {"aten.meshgrid.default(Tensor[] tensors) -> Tensor[]", composite(infer_meshgrid, meshgrid, MayView)},
+      {"aten.meshgrid(Tensor[] tensors) -> Tensor[]", composite(infer_meshgrid, meshgrid, MayView)},
       {"aten.meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
        composite(infer_meshgrid, meshgrid, MayView)},
-      {"aten.flip.default(Tensor self, int[] dims) -> Tensor",
+      {"aten.flip(Tensor self, int[] dims)",
        row_by_row(on_complex(
            each_part,
            {.flags = Core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing}))},
-      {"aten.fliplr.default(Tensor self) -> Tensor", composite(infer_same_type, fliplr)},
-      {"aten.flipud.default(Tensor self) -> Tensor", composite(infer_same_type, flipud)},
-      {"aten.rot90.default(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-       composite(infer_rot90, rot90)},
-      {"aten.channel_shuffle.default(Tensor self, SymInt groups) -> Tensor",
+      {"aten.fliplr(Tensor self)", composite(infer_same_type, fliplr)},
+      {"aten.flipud(Tensor self)", composite(infer_same_type, flipud)},
+      {"aten.rot90(Tensor self, int k=1, int[] dims=[0, 1])", derived(rot90)},
+      {"aten.channel_shuffle(Tensor self, SymInt groups)", composite(infer_same_type, channel_shuffle)},
+      {"aten.native_channel_shuffle(Tensor self, SymInt groups)",
        composite(infer_same_type, channel_shuffle)},
-      {"aten.native_channel_shuffle.default(Tensor self, SymInt groups) -> Tensor",
-       composite(infer_same_type, channel_shuffle)},
-      {"aten.roll.default(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-       composite(infer_same_type, roll)},
-      {"aten.tril.default(Tensor self, SymInt diagonal=0) -> Tensor",
-       composite(infer_same_type, tril, InPlaceVariant)},
-      {"aten.triu.default(Tensor self, SymInt diagonal=0) -> Tensor",
-       composite(infer_same_type, triu, InPlaceVariant)},
+      {"aten.roll(Tensor self, SymInt[1] shifts, int[1] dims=[])", composite(infer_same_type, roll)},
+      {"aten.tril(Tensor self, SymInt diagonal=0)",
+       composite(infer_same_type, given<triangle, Text("aten.le.Scalar")>, InPlaceVariant)},
+      {"aten.triu(Tensor self, SymInt diagonal=0)",
+       composite(infer_same_type, given<triangle, Text("aten.ge.Scalar")>, InPlaceVariant)},
   };
   return lines;
 }

@@ -62,7 +62,7 @@ Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
 
 // Computes softmax over a dimension; rows of -inf become zeros.
 Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
-  if (b.failed() || scores->tensor().static_numel() == 0) return scores;
+  if (scores->tensor().static_numel() == 0) return scores;
   Value* highest = b.call("aten.amax.default", {scores, std::vector<std::int64_t>{dim}, true});
   Value* is_masked = b.call("aten.eq.Scalar", {highest, minus_infinity});
   Value* weights = b.call("aten._softmax.default", {scores, dim, false});
@@ -73,7 +73,7 @@ Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
 Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
   const ScalarType dtype = scores->tensor().dtype;
   Value* sum = b.call("aten.add.Tensor", {scores, as_bias(b, is_seen, dtype)});
-  if (b.failed() || sum->tensor().static_numel() == 0) return sum;
+  if (sum->tensor().static_numel() == 0) return sum;
   Value* weights = b.call("aten._softmax.default", {sum, -1, false});
   Value* sees_something = to_dtype(b, b.call("aten.any.dim", {is_seen, -1, true}), dtype);
   return b.call("aten.mul.Tensor", {weights, sees_something});
@@ -95,7 +95,7 @@ Value* one_over_rest(Builder& b, Value* x) {
 //   a number   0        1        -inf
 //   NaN        NaN      NaN      NaN
 Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
-  if (b.failed() || scores->tensor().static_numel() == 0) return b.call("aten.add.Tensor", {scores, mask});
+  if (scores->tensor().static_numel() == 0) return b.call("aten.add.Tensor", {scores, mask});
   const bool is_double = mask->tensor().dtype == ScalarType::F64;
   const double least =
       is_double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
@@ -111,7 +111,6 @@ Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
 
 // The scores' softmax under the mask of the call.
 Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
-  if (scores == nullptr) return nullptr;
   Value* mask = to_compute_type(b, call.value("attn_mask"));
   if (mask != nullptr && mask->tensor().dtype == ScalarType::Bool) return masked_softmax(b, scores, mask);
   if (mask != nullptr) return biased_softmax(b, scores, mask);
@@ -120,10 +119,6 @@ Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
   return b.call("aten._softmax.default", {scores, -1, false});
 }
 
-Types infer_safe_softmax(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return tensor_result(dtype_or(call, self.dtype), self.sizes);
-}
 Replacement safe_softmax(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Value* x = to_dtype(b, b.own(call.value("self")), dtype_or(call, self.dtype));
@@ -157,12 +152,10 @@ Replacement attention(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> attention_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.scaled_dot_product_attention.default(Tensor query, Tensor key, Tensor value, Tensor? "
-       "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
-       "enable_gqa=False) -> Tensor",
+      {"aten.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+       "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False)",
        in_autocast(AutocastLower, composite(infer_attention, attention))},
-      {"aten._safe_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-       composite(infer_safe_softmax, safe_softmax)},
+      {"aten._safe_softmax(Tensor self, int dim, ScalarType? dtype=None)", derived(safe_softmax)},
   };
   return lines;
 }

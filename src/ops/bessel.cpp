@@ -136,20 +136,18 @@ constexpr OpRules of_x(DecomposeFunction decompose) {
 
 std::span<const OpLine> bessel_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.special_bessel_j0.default(Tensor self) -> Tensor", float_formula(bessel_j0)},
-      {"aten.special_bessel_j1.default(Tensor self) -> Tensor", float_formula(bessel_j1)},
-      {"aten.special_bessel_y0.default(Tensor self) -> Tensor", float_formula(bessel_y0)},
-      {"aten.special_bessel_y1.default(Tensor self) -> Tensor", float_formula(bessel_y1)},
-      {"aten.special_spherical_bessel_j0.default(Tensor x) -> Tensor", of_x(spherical_bessel_j0)},
-      {"aten.special_modified_bessel_i0.default(Tensor self) -> Tensor",
-       renamed<"aten.i0.default">(Pointwise)},
-      {"aten.special_modified_bessel_i1.default(Tensor self) -> Tensor",
-       renamed<"aten.special_i1.default">(Pointwise)},
-      {"aten.special_modified_bessel_k0.default(Tensor self) -> Tensor", float_formula(bessel_k0)},
-      {"aten.special_modified_bessel_k1.default(Tensor self) -> Tensor", float_formula(bessel_k1)},
-      {"aten.special_scaled_modified_bessel_k0.default(Tensor x) -> Tensor", of_x(scaled_bessel_k0)},
-      {"aten.special_scaled_modified_bessel_k1.default(Tensor x) -> Tensor", of_x(scaled_bessel_k1)},
-      {"aten.special_airy_ai.default(Tensor x) -> Tensor", of_x(airy_ai)},
+      {"aten.special_bessel_j0(Tensor self)", float_formula(bessel_j0)},
+      {"aten.special_bessel_j1(Tensor self)", float_formula(bessel_j1)},
+      {"aten.special_bessel_y0(Tensor self)", float_formula(bessel_y0)},
+      {"aten.special_bessel_y1(Tensor self)", float_formula(bessel_y1)},
+      {"aten.special_spherical_bessel_j0(Tensor x)", of_x(spherical_bessel_j0)},
+      {"aten.special_modified_bessel_i0", renamed<"aten.i0.default">(Pointwise)},
+      {"aten.special_modified_bessel_i1", renamed<"aten.special_i1.default">(Pointwise)},
+      {"aten.special_modified_bessel_k0(Tensor self)", float_formula(bessel_k0)},
+      {"aten.special_modified_bessel_k1(Tensor self)", float_formula(bessel_k1)},
+      {"aten.special_scaled_modified_bessel_k0(Tensor x)", of_x(scaled_bessel_k0)},
+      {"aten.special_scaled_modified_bessel_k1(Tensor x)", of_x(scaled_bessel_k1)},
+      {"aten.special_airy_ai(Tensor x)", of_x(airy_ai)},
   };
   return lines;
 }

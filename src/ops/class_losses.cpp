@@ -8,14 +8,12 @@
 
 #include "depute/builder.h"
 #include "ops/idioms.h"
-#include "ops/losses.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 std::size_t class_dim(const TensorType& scores) {
   return scores.rank() > 1 ? 1 : 0;
@@ -66,7 +64,6 @@ Targets read_targets(Builder& b, const OpCall& call) {
 
 // Returns the score of each element's class.
 Value* pick(Builder& b, Value* scores, Value* classes) {
-  if (scores == nullptr || classes == nullptr) return nullptr;
   auto dim = static_cast<std::int64_t>(class_dim(scores->tensor()));
   Value* column = b.call("aten.unsqueeze.default", {classes, dim});
   Value* picked = b.call("aten.gather.default", {scores, dim, column});
@@ -89,7 +86,6 @@ Value* total_weight(Builder& b, Value* weight, const Targets& targets, ScalarTyp
 Value* reduce(Builder& b, const OpCall& call, Value* loss, Value* weight, const Targets& targets,
               ScalarType dtype) {
   std::int64_t reduction = call.integer("reduction");
-  if (loss == nullptr) return nullptr;
   ScalarType computed = loss->tensor().dtype;
   if (reduction != 0) loss = b.call("aten.sum.default", {loss});
   if (reduction == 1) loss = b.call("aten.div.Tensor", {loss, total_weight(b, weight, targets, computed)});
@@ -123,7 +119,6 @@ Value* class_row(Builder& b, Value* weight, const TensorType& scores) {
 }
 
 Value* weighted_sum(Builder& b, Value* elements, Value* weight) {
-  if (elements == nullptr) return nullptr;
   auto dim = static_cast<std::int64_t>(class_dim(elements->tensor()));
   if (weight != nullptr) {
     elements = b.call("aten.mul.Tensor", {elements, class_row(b, weight, elements->tensor())});
@@ -185,7 +180,7 @@ Replacement cross_entropy_loss(Builder& b, const OpCall& call) {
 
 // Returns the scores as [n, c].
 Value* as_rows(Builder& b, Value* x) {
-  return x != nullptr && x->tensor().rank() < 2 ? b.view(x, {1, x->tensor().numel()}) : x;
+  return x->tensor().rank() < 2 ? b.view(x, {1, x->tensor().numel()}) : x;
 }
 
 // Returns a loss per row, or a scalar for a single row and a target without dimensions.
@@ -208,7 +203,6 @@ Types infer_multilabel_margin(const OpCall& call) {
 
 // Returns the mean over the classes of each row's terms, reduced over the rows.
 Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints& dims, Value* scores) {
-  if (b.failed()) return failure_of(b);
   TRY(std::vector<Type> types, call.def().infer(call));
   Value* sum = b.call("aten.sum.dim_IntList", {terms, dims});
   Value* count = size_tensor(b, scores->tensor().sizes[1], scores->tensor().dtype);
@@ -228,7 +222,6 @@ Replacement multi_margin(Builder& b, const OpCall& call) {
   power = std::trunc(power);
   Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
   Value* target = to_dtype(b, b.own(call.value("target")), ScalarType::I64);
-  if (b.failed()) return failure_of(b);
   target = b.view(target, {scores->tensor().sizes[0], 1});
   Value* own = b.call("aten.gather.default", {scores, 1, target});
   Value* lead = b.call("aten.sub.Tensor", {scores, own});
@@ -245,7 +238,6 @@ Replacement multi_margin(Builder& b, const OpCall& call) {
 Replacement multilabel_margin(Builder& b, const OpCall& call) {
   Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
   Value* target = as_rows(b, to_dtype(b, b.own(call.value("target")), ScalarType::I64));
-  if (b.failed()) return failure_of(b);
   Value* is_end = b.call("aten.lt.Scalar", {target, 0});
   Value* ends = b.call("aten.cumsum.default", {to_dtype(b, is_end, ScalarType::I64), 1});
   Value* is_label = b.call("aten.eq.Scalar", {ends, 0});
@@ -267,28 +259,28 @@ Replacement multilabel_margin(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> class_loss_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.nll_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
-       "ignore_index=-100) -> Tensor",
+      {"aten.nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100)",
        in_autocast(AutocastF32, composite(infer_class_loss, nll_loss))},
-      {"aten.nll_loss2d.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
-       "ignore_index=-100) -> Tensor",
+      {"aten.nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100)",
        in_autocast(AutocastF32, composite(infer_class_loss, nll_loss))},
-      {"aten.nll_loss_nd.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
-       "ignore_index=-100) -> Tensor",
+      {"aten.nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100)",
        composite(infer_class_loss, nll_loss)},
-      {"aten.nll_loss_forward.default(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+      {"aten.nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
        "ignore_index) -> (Tensor output, Tensor total_weight)",
        composite(infer_nll_forward, nll_loss_and_weight)},
-      {"aten.nll_loss2d_forward.default(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+      {"aten.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
        "ignore_index) -> (Tensor output, Tensor total_weight)",
        composite(infer_nll_forward, nll_loss_and_weight)},
-      {"aten.cross_entropy_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
-       "SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+      {"aten.cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100, float label_smoothing=0.)",
        in_autocast(AutocastF32, composite(infer_class_loss, cross_entropy_loss))},
-      {"aten.multi_margin_loss.default(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? "
-       "weight=None, int reduction=1) -> Tensor",
+      {"aten.multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, "
+       "int reduction=1)",
        in_autocast(AutocastF32, composite(infer_multi_margin, multi_margin))},
-      {"aten.multilabel_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+      {"aten.multilabel_margin_loss(Tensor self, Tensor target, int reduction=1)",
        in_autocast(AutocastF32, composite(infer_multilabel_margin, multilabel_margin))},
   };
   return lines;

@@ -8,12 +8,11 @@
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // torch allows joining an empty tensor of one dimension with anything.
 bool is_ignored(const Value* part) {
@@ -64,27 +63,12 @@ Replacement cat(Builder& b, const OpCall& call) {
   }
   // The kernel skips empty parts, so it would not set the sizes.
   if (kept.empty()) return one(b.call("aten.full.default", {whole.sizes, 0, whole.dtype}));
-  if (b.failed()) return failure_of(b);
   if (kept.size() == 1 && whole.sizes == kept[0]->tensor().sizes)
     return one(b.call("aten.alias.default", {kept[0]}));
   if (!is_changed) return std::vector<Value*>{};
   return one(b.call("aten.cat.default", {kept, call["dim"]}));
 }
-Replacement concat(Builder& b, const OpCall& call) {
-  return one(b.call("aten.cat.default", call.args()));
-}
 
-Types infer_stack(const OpCall& call) {
-  std::vector<const Value*> parts = call.values("tensors");
-  if (parts.empty()) return argument_error("stack of no tensors");
-  ScalarType dtype = parts[0]->tensor().dtype;
-  for (const Value* part : parts) dtype = promote(dtype, part->tensor().dtype);
-  Dims sizes = parts[0]->tensor().sizes;
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), sizes.size() + 1));
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim),
-               SymInt(static_cast<std::int64_t>(parts.size())));
-  return tensor_result(dtype, std::move(sizes));
-}
 Replacement stack(Builder& b, const OpCall& call) {
   std::vector<Value*> parts;
   for (const Value* part : call.values("tensors")) {
@@ -154,7 +138,6 @@ Replacement pad_circular(Builder& b, const OpCall& call) {
     return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));
   }
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
-    if (x == nullptr) return one(nullptr);
     auto dim = static_cast<std::int64_t>(x->tensor().rank() - 1 - i);
     std::int64_t front = pad[2 * i], behind = pad[2 * i + 1];
     if (front < 0) x = b.call("aten.slice.Tensor", {x, dim, -front, end});
@@ -196,33 +179,29 @@ constexpr OpRules padding(const char* out) {
 
 std::span<const OpLine> combining_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.cat.default(Tensor[] tensors, int dim=0) -> Tensor",
+      {"aten.cat(Tensor[] tensors, int dim=0)",
        row_by_row(in_autocast(
            AutocastPromote,
            on_complex(each_part,
                       {.flags = Core | Concat, .out = "cat.out", .infer = infer_cat, .decompose = cat})))},
-      {"aten.concat.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
-      {"aten.concatenate.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
-      {"aten.stack.default(Tensor[] tensors, int dim=0) -> Tensor",
-       in_autocast(AutocastPromote, composite(infer_stack, stack))},
-      {"aten.constant_pad_nd.default(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-       padding("constant_pad_nd.out")},
-      {"aten.reflection_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
+      {"aten.concat(Tensor[] tensors, int dim=0)", composite(infer_cat, text<"cat(tensors, dim)">)},
+      {"aten.concatenate(Tensor[] tensors, int dim=0)", composite(infer_cat, text<"cat(tensors, dim)">)},
+      {"aten.stack(Tensor[] tensors, int dim=0)", in_autocast(AutocastPromote, derived(stack))},
+      {"aten.constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", padding("constant_pad_nd.out")},
+      {"aten.reflection_pad1d(Tensor self, SymInt[2] padding)",
        in_autocast(AutocastF32, padding("reflection_pad1d.out"))},
-      {"aten.reflection_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",
+      {"aten.reflection_pad2d(Tensor self, SymInt[4] padding)",
        in_autocast(AutocastF32, padding("reflection_pad2d.out"))},
-      {"aten.reflection_pad3d.default(Tensor self, SymInt[6] padding) -> Tensor",
-       padding("reflection_pad3d.out")},
-      {"aten.replication_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
+      {"aten.reflection_pad3d(Tensor self, SymInt[6] padding)", padding("reflection_pad3d.out")},
+      {"aten.replication_pad1d(Tensor self, SymInt[2] padding)",
        in_autocast(AutocastF32, padding("replication_pad1d.out"))},
-      {"aten.replication_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",
+      {"aten.replication_pad2d(Tensor self, SymInt[4] padding)",
        in_autocast(AutocastF32, padding("replication_pad2d.out"))},
-      {"aten.replication_pad3d.default(Tensor self, SymInt[6] padding) -> Tensor",
+      {"aten.replication_pad3d(Tensor self, SymInt[6] padding)",
        in_autocast(AutocastF32, padding("replication_pad3d.out"))},
-      {"aten.pad.default(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
+      {"aten.pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None)",
        in_autocast(AutocastF32, {.infer = infer_pad, .decompose = pad})},
-      {"aten._pad_circular.default(Tensor self, SymInt[] pad) -> Tensor",
-       {.infer = infer_pad, .decompose = pad_circular}},
+      {"aten._pad_circular(Tensor self, SymInt[] pad)", {.infer = infer_pad, .decompose = pad_circular}},
   };
   return lines;
 }

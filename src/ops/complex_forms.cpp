@@ -120,14 +120,12 @@ Replacement each_part(Builder& b, const OpCall& call) {
                          return type.is_tensor() && is_complex(type.tensor.dtype);
                        });
   if (is_real && !types->empty()) return real;  // complex operands only provided sizes
-  if (b.failed()) return failure_of(b);
   std::vector<Value*> imaginary;
   if (std::ranges::any_of(call.args(), has_complex_parts)) {
     imaginary = results_of(true);
   } else {  // only the result's type is complex
     for (Value* value : real) imaginary.push_back(b.call("aten.zeros_like.default", {value}));
   }
-  if (b.failed()) return failure_of(b);
   std::vector<Value*> results;
   for (std::size_t i = 0; i < real.size(); ++i) results.push_back(complex_value_of(b, real[i], imaginary[i]));
   return results;
@@ -182,7 +180,7 @@ Replacement complex_convolution(Builder& b, const OpCall& call) {
   };
   TRY(const std::vector<Value*> sum,
       product_of_parts(b, parts_of(b, call["input"]), parts_of(b, call["weight"]), product));
-  if (call["bias"].is_none() || b.failed()) return sum;
+  if (call["bias"].is_none()) return sum;
   std::vector<std::int64_t> column(sum[0]->tensor().rank() - 1, 1);
   column[0] = -1;
   Value* bias = b.call("aten.view.default", {call["bias"], column});

@@ -10,6 +10,7 @@
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -53,9 +54,6 @@ Replacement known_or_leaf_part(Builder& b, const OpCall& call) {
 Replacement as_real(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   return one(b.call("aten.stack.default", {std::vector<Value*>{real_part(b, x), imaginary_part(b, x)}, -1}));
-}
-Replacement copy_as_real(Builder& b, const OpCall& call) {
-  return one(b.call("aten.view_as_real_copy.default", {call["self"]}));
 }
 Replacement view_as_complex(Builder& b, const OpCall& call) {
   const auto at = [&](int which) { return b.call("aten.select.int", {call["self"], -1, which}); };
@@ -114,34 +112,31 @@ constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = MayView,
 
 std::span<const OpLine> complex_number_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.complex.default(Tensor real, Tensor imag) -> Tensor",
+      {"aten.complex(Tensor real, Tensor imag)",
        {.flags = Core, .infer = infer_of_parts, .fit = complex_by_transform}},
-      {"aten.polar.default(Tensor abs, Tensor angle) -> Tensor",
-       in_autocast(AutocastF32, composite(infer_of_parts, of_angle))},
-      {"aten.real.default(Tensor(a) self) -> Tensor(a)", reading_part(known_or_leaf_part<0>, write_real)},
-      {"aten.imag.default(Tensor(a) self) -> Tensor(a)",
-       reading_part(known_or_leaf_part<1>, write_imaginary)},
-      {"aten.view_as_real.default(Tensor(a) self) -> Tensor(a)",
+      {"aten.polar(Tensor abs, Tensor angle)", in_autocast(AutocastF32, composite(infer_of_parts, of_angle))},
+      {"aten.real(Tensor(a) self) -> Tensor(a)", reading_part(known_or_leaf_part<0>, write_real)},
+      {"aten.imag(Tensor(a) self) -> Tensor(a)", reading_part(known_or_leaf_part<1>, write_imaginary)},
+      {"aten.view_as_real(Tensor(a) self) -> Tensor(a)",
        {.flags = View,
         .infer = infer_as_real,
-        .decompose = copy_as_real,
+        .decompose = text<"view_as_real_copy(self)">,
         .write_back = write_as_real,
         .on_complex = as_real}},
-      {"aten.view_as_real_copy.default(Tensor self) -> Tensor",
+      {"aten.view_as_real_copy(Tensor self)",
        accepting("self any", kernel("view_as_real_copy.out", infer_as_real))},
-      {"aten.view_as_complex.default(Tensor(a) self) -> Tensor(a)",
+      {"aten.view_as_complex(Tensor(a) self) -> Tensor(a)",
        in_autocast(AutocastF32, {.flags = View,
                                  .infer = infer_as_complex,
                                  .write_back = write_as_complex,
                                  .on_complex = view_as_complex})},
-      {"aten.view_as_complex_copy.default(Tensor self) -> Tensor",
-       composite(infer_as_complex, view_as_complex)},
-      {"aten.conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
-      {"aten._conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
-      {"aten.conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, InPlaceVariant)},
-      {"aten._conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, None)},
-      {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
-      {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
+      {"aten.view_as_complex_copy(Tensor self)", composite(infer_as_complex, view_as_complex)},
+      {"aten.conj(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
+      {"aten._conj(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
+      {"aten.conj_physical(Tensor self)", resolving(conjugated, InPlaceVariant)},
+      {"aten._conj_physical(Tensor self)", resolving(conjugated, None)},
+      {"aten.resolve_conj(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
+      {"aten.resolve_neg(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
   };
   return lines;
 }

@@ -8,10 +8,10 @@
 
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
-#include "ops/convolution_3d.h"
 #include "ops/idioms.h"
 #include "ops/macs.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -157,26 +157,12 @@ Result<SamePadding> same_padding(const OpCall& call, const ConvolutionCall& c) {
   return padding;
 }
 
-Types infer_conv_padding(const OpCall& call) {
-  TRY(ConvolutionCall c, read_call(call));
-  TRY(SamePadding padding, same_padding(call, c));
-  c.padding = padding.both;
-  TRY(std::vector<Type> types, result_type(call, c, false));
-  if (call.text("padding") == "valid") return types;
-  const Dims& input = call.tensor("input").sizes;
-  Dims& sizes = types[0].tensor.sizes;
-  std::copy_n(input.end() - static_cast<std::ptrdiff_t>(c.spatial), c.spatial,
-              sizes.end() - static_cast<std::ptrdiff_t>(c.spatial));
-  return types;
-}
-
 Replacement conv_padding(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
   TRY(SamePadding padding, same_padding(call, c));
   c.padding = padding.both;
   Value* input = b.own(call.value("input"));
   if (padding.is_uneven) input = b.call("aten.constant_pad_nd.default", {input, padding.behind});
-  if (b.failed()) return failure_of(b);
   return convolve(b, call, input, c, false);
 }
 
@@ -184,42 +170,41 @@ Replacement conv_padding(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> convolution_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
-       "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+      {"aten.convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+       "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups)",
        counting(macs_of_convolution,
                 on_complex(complex_convolution, accepting("input rank 3-4", {.flags = Core,
                                                                              .out = "convolution.out",
                                                                              .infer = infer_convolution,
                                                                              .decompose = convolution_3d})))},
-      {"aten.conv1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
-       "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+      {"aten.conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
+       "padding=[0], SymInt[1] dilation=[1], SymInt groups=1)",
        in_autocast(AutocastLower, composite(infer_conv, conv))},
-      {"aten.conv2d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "
-       "SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+      {"aten.conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] "
+       "padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1)",
        in_autocast(AutocastLower, composite(infer_conv, conv))},
-      {"aten.conv3d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
-       "SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+      {"aten.conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] "
+       "padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1)",
        in_autocast(AutocastLower, composite(infer_conv, conv))},
       {"aten.conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str "
-       "padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
+       "padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1)",
+       in_autocast(AutocastLower, derived(conv_padding))},
       {"aten.conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str "
-       "padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
+       "padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1)",
+       in_autocast(AutocastLower, derived(conv_padding))},
       {"aten.conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
-       "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       in_autocast(AutocastLower, composite(infer_conv_padding, conv_padding))},
-      {"aten.conv_transpose1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
-       "SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> "
-       "Tensor",
+       "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1)",
+       in_autocast(AutocastLower, derived(conv_padding))},
+      {"aten.conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
+       "SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1])",
        in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},
       {"aten.conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "
        "SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, "
-       "1]) -> Tensor",
+       "1])",
        in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},
       {"aten.conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, "
        "1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] "
-       "dilation=[1, 1, 1]) -> Tensor",
+       "dilation=[1, 1, 1])",
        in_autocast(AutocastLower, composite(infer_conv_transpose, conv_transpose))},
   };
   return lines;

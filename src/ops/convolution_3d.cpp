@@ -4,7 +4,7 @@
 //     ->  x by index [n, c, d', k, h, w]  ->  images [n * d', c * k, h, w], weight [o, c * k, ..]
 //
 // A transposed one computes the slices of its kernel as channels, and adds them where they overlap.
-#include "ops/convolution_3d.h"
+#include "ops/shared_rules.h"
 
 #include "ops/idioms.h"
 #include "ops/op_table.h"
@@ -12,8 +12,6 @@
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 struct Convolution {
   Ints stride, padding, dilation, output_padding;
@@ -63,7 +61,6 @@ Value* depth_index(Builder& b, const Convolution& c, const SymInt& steps, const 
 // Views [n, c, d, ..] as [n * d, c, ..].
 Value* slices(Builder& b, Value* x) {
   x = b.call("aten.permute.default", {x, Ints{0, 2, 1, 3, 4}});
-  if (x == nullptr) return nullptr;
   const Dims sizes = x->tensor().sizes;
   return b.view(x, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
 }
@@ -137,7 +134,6 @@ Replacement convolution_3d(Builder& b, const OpCall& call) {
   TRY(Convolution c, read(b, call));
   bool is_batched = c.input->tensor().rank() == 5;
   if (!is_batched) c.input = b.call("aten.unsqueeze.default", {c.input, 0});
-  if (b.failed()) return failure_of(b);
   TRY(std::vector<Value*> results, call.boolean("transposed") ? transposed(b, c) : plain(b, c));
   if (is_batched || results[0] == nullptr) return results;
   return one(b.call("aten.squeeze.dims", {results[0], Ints{0}}));

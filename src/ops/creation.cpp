@@ -5,6 +5,7 @@
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -58,12 +59,6 @@ Replacement like_ones(Builder& b, const OpCall& call) {
 }
 Replacement like_value(Builder& b, const OpCall& call) {
   return like(b, call, call["fill_value"]);
-}
-Replacement fill(Builder& b, const OpCall& call) {
-  return one(b.call("aten.full_like.default", {call["self"], call["value"]}));
-}
-Replacement fill_tensor(Builder& b, const OpCall& call) {
-  return one(b.call("aten.copy.default", {call["self"], call["value"]}));
 }
 
 Replacement scalar_tensor(Builder& b, const OpCall& call) {
@@ -151,65 +146,47 @@ constexpr OpRules making(InferFunction infer, DecomposeFunction decompose) {
 
 std::span<const OpLine> creation_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.full.default(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, ...)",
        on_complex(each_part, kernel("full.out", infer_full))},
-      {"aten.full_like.default(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, ..., MemoryFormat? "
+       "memory_format=None)",
        on_complex(each_part,
                   {.flags = Core, .out = "full_like.out", .infer = infer_like, .decompose = like_value})},
-      {"aten.zeros.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
-       making(infer_filled, with_zeros)},
-      {"aten.ones.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
-       making(infer_filled, with_ones)},
-      {"aten.empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.zeros(SymInt[] size, *, ScalarType? dtype=None, ...)", making(infer_filled, with_zeros)},
+      {"aten.ones(SymInt[] size, *, ScalarType? dtype=None, ...)", making(infer_filled, with_ones)},
+      {"aten.empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, ..., MemoryFormat? "
+       "memory_format=None)",
        written_by("empty.out", making(infer_filled, with_zeros))},
-      {"aten.empty_permuted.default(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, ...)",
        making(infer_filled, with_zeros)},
-      {"aten.new_full.default(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, "
-       "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, ...)",
        making(infer_new, with_value)},
-      {"aten.new_zeros.default(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, ...)",
        making(infer_new, with_zeros)},
-      {"aten.new_ones.default(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, ...)",
        making(infer_new, with_ones)},
-      {"aten.new_empty.default(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, ...)",
        making(infer_new, with_zeros)},
-      {"aten.zeros_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.zeros_like(Tensor self, *, ScalarType? dtype=None, ..., MemoryFormat? memory_format=None)",
        making(infer_like, like_zeros)},
-      {"aten.ones_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.ones_like(Tensor self, *, ScalarType? dtype=None, ..., MemoryFormat? memory_format=None)",
        making(infer_like, like_ones)},
-      {"aten.empty_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.empty_like(Tensor self, *, ScalarType? dtype=None, ..., MemoryFormat? memory_format=None)",
        making(infer_like, like_zeros)},
-      {"aten.zero.default(Tensor self) -> Tensor", composite(infer_same_type, like_zeros, InPlaceVariant)},
-      {"aten.fill.Scalar(Tensor self, Scalar value) -> Tensor",
-       composite(infer_same_type, fill, InPlaceVariant)},
-      {"aten.fill.Tensor(Tensor self, Tensor value) -> Tensor",
-       composite(infer_same_type, fill_tensor, InPlaceVariant)},
-      {"aten.scalar_tensor.default(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.zero(Tensor self)", composite(infer_same_type, like_zeros, InPlaceVariant)},
+      {"aten.fill.Scalar(Tensor self, Scalar value)",
+       composite(infer_same_type, text<"full_like(self, value)">, InPlaceVariant)},
+      {"aten.fill.Tensor(Tensor self, Tensor value)",
+       composite(infer_same_type, text<"copy(self, value)">, InPlaceVariant)},
+      {"aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, ...)",
        on_complex(each_part, {.flags = Core,
                               .out = "scalar_tensor.out",
                               .infer = infer_scalar_tensor,
                               .decompose = scalar_tensor})},
-      {"aten.arange.default(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-       "bool? pin_memory=None) -> Tensor",
+      {"aten.arange(Scalar end, *, ScalarType? dtype=None, ...)", making(infer_arange, arange)},
+      {"aten.arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, ...)",
        making(infer_arange, arange)},
-      {"aten.arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
-       making(infer_arange, arange)},
-      {"aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, ...)",
        {.flags = Core, .out = "arange.start_out", .infer = infer_arange, .decompose = whole_range}},
   };
   return lines;

@@ -2,15 +2,13 @@
 //
 //   aten.gradient.scalarint(%x, dim=0)   ->   inner = (x[2:] - x[:-2]) / 2
 //                                             cat([x[1:2] - x[0:1], inner, x[-1:] - x[-2:-1]])
-#include "ops/derivative.h"
+#include "ops/shared_rules.h"
 
 #include "ops/formula.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 Term cat(const std::vector<Term>& parts, std::size_t dim) {
   std::vector<Value*> values;

@@ -9,13 +9,12 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // --- position of a diagonal
 
@@ -61,17 +60,6 @@ Result<Value*> write_diagonal(Builder& b, const OpCall& call, Value* base, Value
   return b.call("aten.diagonal_scatter.default", {base, updated, call["offset"], call["dim1"], call["dim2"]});
 }
 
-Types infer_trace(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  if (self.rank() != 2) return argument_error("trace of a tensor that is not a matrix");
-  bool is_number = is_floating(self.dtype) || is_complex(self.dtype);
-  return tensor_result(is_number ? self.dtype : ScalarType::I64, {});
-}
-Replacement trace(Builder& b, const OpCall& call) {
-  Value* diagonal = b.call("aten.diagonal.default", {call["self"]});
-  return one(b.call("aten.sum.dim_IntList", {diagonal, Ints{0}}));
-}
-
 // --- inserting
 
 // Returns bool[rows, columns], true on the diagonal.
@@ -96,7 +84,6 @@ Replacement on_diagonal(Builder& b, Value* line, const Dims& sizes, const Plane&
   line = b.call("aten.unsqueeze.default", {line, static_cast<std::int64_t>(other)});
   Value* mask = diagonal_mask(b, sizes[rows], sizes[columns], offset);
   if (rows > columns) mask = b.call("aten.transpose.int", {mask, 0, 1});
-  if (b.failed()) return failure_of(b);
   Dims spread(sizes.size() - std::min(rows, columns), SymInt(1));
   spread[0] = sizes[std::min(rows, columns)];
   spread[std::max(rows, columns) - std::min(rows, columns)] = sizes[std::max(rows, columns)];
@@ -135,27 +122,13 @@ Replacement diagonal_scatter(Builder& b, const OpCall& call) {
   return on_diagonal(b, b.own(call.value("src")), call.tensor("self").sizes, plane, call["self"]);
 }
 
-// Returns the diagonal of a matrix, or the diagonal matrix of a vector.
-Types infer_diag(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::int64_t offset, read_offset(call, "diagonal"));
-  if (self.rank() == 1) {
-    SymInt length = self.sizes[0] + std::abs(offset);
-    return tensor_result(self.dtype, {length, length});
-  }
-  if (self.rank() != 2) return argument_error("diag of a tensor of more than two dimensions, or none");
-  return tensor_result(self.dtype, {diagonal_length(self.sizes[0], self.sizes[1], offset)});
-}
 Replacement diag(Builder& b, const OpCall& call) {
-  std::string_view op = call.tensor("self").rank() == 1 ? "aten.diag_embed.default" : "aten.diagonal.default";
+  const std::size_t rank = call.tensor("self").rank();
+  if (rank != 1 && rank != 2) return argument_error("diag of a tensor of more than two dimensions, or none");
+  std::string_view op = rank == 1 ? "aten.diag_embed.default" : "aten.diagonal.default";
   return one(b.call(op, {call["self"], call["diagonal"]}));
 }
 
-Types infer_diagflat(const OpCall& call) {
-  TRY(std::int64_t offset, read_offset(call, "offset"));
-  SymInt length = call.tensor("self").numel() + std::abs(offset);
-  return tensor_result(call.tensor("self").dtype, {length, length});
-}
 Replacement diagflat(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   return one(b.call("aten.diag_embed.default", {b.view(x, {x->tensor().numel()}), call["offset"]}));
@@ -227,33 +200,27 @@ Replacement triangle_indices(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> diagonal_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+      {"aten.diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .out = "diagonal_copy.out",
         .infer = infer_diagonal,
         .write_back = write_diagonal}},
-      {"aten.linalg_diagonal.default(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+      {"aten.linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
        {.flags = View, .infer = infer_diagonal, .decompose = linalg_diagonal, .write_back = write_diagonal}},
-      {"aten.diag.default(Tensor self, int diagonal=0) -> Tensor", composite(infer_diag, diag)},
-      {"aten.diagflat.default(Tensor self, int offset=0) -> Tensor", composite(infer_diagflat, diagflat)},
-      {"aten.diag_embed.default(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+      {"aten.diag(Tensor self, int diagonal=0)", derived(diag)},
+      {"aten.diagflat(Tensor self, int offset=0)", derived(diagflat)},
+      {"aten.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
        composite(infer_diag_embed, diag_embed)},
-      {"aten.diagonal_scatter.default(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
-       "Tensor",
+      {"aten.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
        composite(infer_diagonal_scatter, diagonal_scatter, CopiesLayout)},
-      {"aten.trace.default(Tensor self) -> Tensor", in_autocast(AutocastF32, composite(infer_trace, trace))},
-      {"aten.eye.default(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-       "bool? "
-       "pin_memory=None) -> Tensor",
-       composite(infer_eye, eye)},
-      {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-       "bool? pin_memory=None) -> Tensor",
-       composite(infer_eye, eye)},
-      {"aten.tril_indices.default(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.trace(Tensor self)",
+       in_autocast(AutocastF32, derived(text<"rank(self) == 2 ? sum.dim_IntList(diagonal(self), [0]) : "
+                                             "fail('trace of a tensor that is not a matrix')">))},
+      {"aten.eye(SymInt n, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
+      {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
+      {"aten.tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",
        composite(infer_triangle_indices, triangle_indices)},
-      {"aten.triu_indices.default(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",
        composite(infer_triangle_indices, triangle_indices)},
   };
   return lines;

@@ -21,7 +21,6 @@ Replacement permute_and_product(Builder& b, const OpCall& call) {
   Value* transposed = b.call("aten.permute.default", {call["weight"], std::vector<std::int64_t>{1, 0}});
   Value* result = call["bias"].is_none() ? b.call("aten.mm.default", {matrix, transposed})
                                          : b.call("aten.addmm.default", {call["bias"], matrix, transposed});
-  if (b.failed()) return internal::failure_of(b);
   Dims wanted = sizes;
   wanted.back() = weight[0];
   return std::vector<Value*>{b.view(result, wanted)};

@@ -4,7 +4,7 @@
 //
 // Labels are letters. A label that occurs twice in an operand selects its diagonal. "..." covers the
 // remaining dimensions, which get digits as labels; a size of 1 broadcasts.
-#include "ops/einsum.h"
+#include "ops/shared_rules.h"
 
 #include <fmt/format.h>
 
@@ -157,7 +157,6 @@ Labeled prepare(Builder& b, Labeled x, const LabelSizes& sizes) {
   for (std::size_t i = 0; i < x.labels.size();) {
     char label = x.labels[i];
     std::size_t again = x.labels.find(label, i + 1);
-    if (b.failed()) return x;
     if (again != std::string::npos) {
       x.value = b.call("aten.diagonal.default",
                        {x.value, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(again)});
@@ -201,7 +200,7 @@ class Contraction {
     Value* c = matrix(reorder(b_, right, batch + inner + columns), batch, inner, columns);
     Value* product = b_.call("aten.bmm.default", {a, c});
     std::string labels = batch + rows + columns;
-    return {b_.failed() ? nullptr : b_.view(product, dims(labels)), labels};
+    return {b_.view(product, dims(labels)), labels};
   }
 
  private:
@@ -215,7 +214,7 @@ class Contraction {
     return product({all.data(), all.size()});
   }
   Value* matrix(Value* x, const std::string& batch, const std::string& rows, const std::string& columns) {
-    return b_.failed() ? nullptr : b_.view(x, {size(batch), size(rows), size(columns)});
+    return b_.view(x, {size(batch), size(rows), size(columns)});
   }
 
   Builder& b_;
@@ -243,14 +242,12 @@ Replacement einsum(Builder& b, const OpCall& call) {
   std::vector<Labeled> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     operands.push_back(prepare(b, {tensors[i], equation.operands[i]}, sizes));
-    if (b.failed()) return failure_of(b);
   }
   Labeled total = operands[0];
   for (std::size_t i = 1; i < operands.size(); ++i) {
     std::string needed = equation.output;
     for (std::size_t later = i + 1; later < operands.size(); ++later) needed += operands[later].labels;
     total = contraction.contract(total, operands[i], needed);
-    if (b.failed()) return failure_of(b);
   }
   total = reduce(b, total, equation.output);
   Value* result = reorder(b, total, equation.output);

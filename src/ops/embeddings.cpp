@@ -13,8 +13,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 enum Mode { Sum, Mean, Max };
 
 SymInt bag_count(const OpCall& call) {
@@ -133,24 +131,23 @@ Replacement embedding_renorm(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> embedding_ops() {
   static constexpr OpLine lines[] = {
-      {"aten._embedding_bag.default(Tensor weight, Tensor indices, Tensor offsets, bool "
+      {"aten._embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
+       "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
+       "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       composite(infer_embedding_bag, embedding_bag)},
+      {"aten._embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool "
        "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
        "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
        composite(infer_embedding_bag, embedding_bag)},
-      {"aten._embedding_bag_forward_only.default(Tensor weight, Tensor indices, Tensor offsets, bool "
-       "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
-       "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       composite(infer_embedding_bag, embedding_bag)},
-      {"aten.embedding_bag.default(Tensor weight, Tensor indices, Tensor offsets, bool "
-       "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
-       "include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
+      {"aten.embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
+       "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> "
+       "(Tensor, Tensor, Tensor, Tensor)",
        composite(infer_embedding_bag, embedding_bag)},
       {"aten.embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool "
        "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, "
        "int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
        composite(infer_embedding_bag, embedding_bag)},
-      {"aten.embedding_renorm.default(Tensor self, Tensor indices, float max_norm, float norm_type) -> "
-       "Tensor",
+      {"aten.embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type)",
        composite(infer_same_type, embedding_renorm, InPlaceVariant)},
   };
   return lines;

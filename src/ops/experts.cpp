@@ -49,7 +49,7 @@ Value* by_own_matrices(Builder& b, Value* x, Value* weight, Value* expert, std::
 
 Value* by_all_matrices(Builder& b, Value* x, Value* weight, Value* expert, std::int64_t experts) {
   Value* result = nullptr;
-  for (std::int64_t e = 0; e < experts && !b.failed(); ++e) {
+  for (std::int64_t e = 0; e < experts; ++e) {
     Value* product = b.call("aten.mm.default", {x, b.call("aten.select.int", {weight, 0, e})});
     Value* is_own = b.call("aten.eq.Scalar", {expert, e});
     result = e == 0 ? zero_unless(b, is_own, product) : b.call("aten.where.self", {is_own, product, result});
@@ -68,7 +68,6 @@ Replacement grouped_rows(Builder& b, const OpCall& call, std::string_view rows, 
   Value* x = to_compute_type(b, b.own(call.value(rows)));
   Value* weight = to_compute_type(b, b.own(call.value(matrices)));
   Value* expert = expert_of_rows(b, left.sizes[0], call.value("offs"));
-  if (b.failed()) return failure_of(b);
   const bool are_few = left.sizes[0].is_constant() && left.sizes[0].value() <= experts;
   Value* product = are_few ? by_own_matrices(b, x, weight, expert, experts)
                            : by_all_matrices(b, x, weight, expert, experts);
@@ -81,9 +80,6 @@ Types infer_fallback(const OpCall& call) {
   const TensorType &x = call.tensor("input"), &weight = call.tensor("weight");
   TRY_STATUS(expect_rows_and_matrices(x, weight));
   return tensor_result(x.dtype, {x.sizes[0], weight.sizes[2]});
-}
-Replacement fallback(Builder& b, const OpCall& call) {
-  return grouped_rows(b, call, "input", "weight");
 }
 
 // --- torch's
@@ -111,11 +107,11 @@ Replacement grouped_mm(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> expert_ops() {
   static constexpr OpLine lines[] = {
-      {"aten._grouped_mm.default(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? "
-       "out_dtype=None) -> Tensor",
+      {"aten._grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? "
+       "out_dtype=None)",
        composite(infer_grouped, grouped_mm)},
-      {"transformers.grouped_mm_fallback.default(Tensor input, Tensor weight, Tensor offs) -> Tensor",
-       composite(infer_fallback, fallback)},
+      {"transformers.grouped_mm_fallback.default(Tensor input, Tensor weight, Tensor offs)",
+       composite(infer_fallback, given<grouped_rows, Text("input"), Text("weight")>)},
   };
   return lines;
 }

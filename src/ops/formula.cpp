@@ -1,22 +1,13 @@
 #include "ops/formula.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute::internal {
-namespace {
-
-Term arithmetic(std::string_view op, const Term& a, const Operand& b) {
-  return a.call(op, {b.argument});
-}
-
-Term compare(std::string_view of_tensor, std::string_view of_number, const Term& a, const Operand& b) {
-  return a.call(b.is_number ? of_number : of_tensor, {b.argument});
-}
-
-}  // namespace
 
 const Dims& Term::sizes() const {
   static const Dims none{};
@@ -33,6 +24,10 @@ Term Term::call(std::string_view op, std::initializer_list<BuilderArgument> rest
   return {*builder_, builder_->call(op, args)};
 }
 
+Term Term::compare(std::string_view op, const Operand& other) const {
+  return call(fmt::format("aten.{}.{}", op, other.is_number ? "Scalar" : "Tensor"), {other.argument});
+}
+
 ScalarType computing_type(ScalarType dtype) {
   if (is_complex(dtype)) return dtype;
   return is_floating(dtype) ? compute_type(dtype) : ScalarType::F32;
@@ -42,23 +37,19 @@ Term tensor_operand(Builder& b, const OpCall& call, std::string_view name) {
   return {b, b.own(call.value(name))};
 }
 
-namespace {
-
-Term operand_of(ScalarType dtype, Builder& b, const OpCall& call, std::string_view name) {
+Term operand(ScalarType dtype, Builder& b, const OpCall& call, std::string_view name) {
   const Argument& argument = call[name];
   bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
   if (is_tensor) return tensor_operand(b, call, name).to(dtype);
   return {b, b.call("aten.scalar_tensor.default", {argument, dtype})};
 }
 
-}  // namespace
-
 Term operand(Builder& b, const OpCall& call, std::string_view name) {
-  return operand_of(promoted_type(call), b, call, name);
+  return operand(promoted_type(call), b, call, name);
 }
 
 Term float_operand(Builder& b, const OpCall& call, std::string_view name) {
-  return operand_of(computing_type(promoted_type(call)), b, call, name);
+  return operand(computing_type(promoted_type(call)), b, call, name);
 }
 
 Replacement result(const OpCall& call, const Term& term) {
@@ -66,42 +57,12 @@ Replacement result(const OpCall& call, const Term& term) {
   return one(term.to(types[0].tensor.dtype).value());
 }
 
-Term operator+(const Term& a, const Operand& b) {
-  return arithmetic("aten.add.Tensor", a, b);
-}
-Term operator-(const Term& a, const Operand& b) {
-  return arithmetic("aten.sub.Tensor", a, b);
-}
-Term operator*(const Term& a, const Operand& b) {
-  return arithmetic("aten.mul.Tensor", a, b);
-}
-Term operator/(const Term& a, const Operand& b) {
-  return arithmetic("aten.div.Tensor", a, b);
-}
 Term operator-(double a, const Term& b) {
   return {b.builder(), b.builder().call("aten.sub.Tensor", {a, b.value()})};
 }
 Term operator/(double a, const Term& b) {
   if (a == 1) return b.call("aten.reciprocal.default");
   return {b.builder(), b.builder().call("aten.div.Tensor", {a, b.value()})};
-}
-Term operator==(const Term& a, const Operand& b) {
-  return compare("aten.eq.Tensor", "aten.eq.Scalar", a, b);
-}
-Term operator!=(const Term& a, const Operand& b) {
-  return compare("aten.ne.Tensor", "aten.ne.Scalar", a, b);
-}
-Term operator<(const Term& a, const Operand& b) {
-  return compare("aten.lt.Tensor", "aten.lt.Scalar", a, b);
-}
-Term operator<=(const Term& a, const Operand& b) {
-  return compare("aten.le.Tensor", "aten.le.Scalar", a, b);
-}
-Term operator>(const Term& a, const Operand& b) {
-  return compare("aten.gt.Tensor", "aten.gt.Scalar", a, b);
-}
-Term operator>=(const Term& a, const Operand& b) {
-  return compare("aten.ge.Tensor", "aten.ge.Scalar", a, b);
 }
 Term where(const Term& condition, const Operand& a, const Operand& b) {
   return condition.call("aten.where.self", {a.argument, b.argument});

@@ -21,8 +21,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // One matrix is used up to largest_direct, for primes up to largest_prime; larger sizes are split.
 constexpr std::int64_t largest_direct = 256;
 constexpr std::int64_t largest_prime = 1024;
@@ -97,7 +95,6 @@ class Transform {
     const bool is_turned = x.imaginary == nullptr && sign_ > 0;
     Signal y = times(flat, roots(n, n, kept, divisor, is_turned ? -sign_ : sign_), "aten.mm.default");
     if (is_turned) y.imaginary = b_.call("aten.neg.default", {y.imaginary});
-    if (b_.failed()) return {};
     Dims sizes = own;
     sizes.back() = kept;
     return both(y, [&](Value* part) { return b_.view(part, sizes); });
@@ -109,21 +106,17 @@ class Transform {
     const SymInt rows = product({own.data(), own.size() - 1});
     const auto turned = [&](Value* part) { return b_.call("aten.permute.default", {part, Ints{0, 2, 1}}); };
     const auto square = [&](Value* part) { return turned(b_.view(part, {rows, n1, n2})); };
-    Signal y = both(x, square);  // [rows, j2, j1]
-    if (b_.failed()) return {};
+    Signal y = both(x, square);      // [rows, j2, j1]
     y = along_last(y, n1, divisor);  // [rows, j2, k1]
-    if (b_.failed()) return {};
     y = times(y, roots(n1 * n2, n2, n1, 1, sign_), "aten.mul.Tensor");
-    y = both(y, turned);  // [rows, k1, j2]
-    if (b_.failed()) return {};
+    y = both(y, turned);       // [rows, k1, j2]
     y = along_last(y, n2, 1);  // [rows, k1, k2]
-    if (b_.failed()) return {};
-    y = both(y, turned);  // [rows, k2, k1]
+    y = both(y, turned);       // [rows, k2, k1]
     return both(y, [&](Value* part) { return reshape(b_, part, own); });
   }
 
   Signal slice(const Signal& x, std::int64_t kept, std::int64_t n) {
-    if (kept == n || b_.failed()) return x;
+    if (kept == n) return x;
     return both(x, [&](Value* part) { return b_.call("aten.slice.Tensor", {part, -1, 0, kept}); });
   }
 
@@ -145,10 +138,8 @@ Value* exchanged(Builder& b, Value* x, std::size_t a, std::size_t c) {
 }
 Signal along_dim(Builder& b, Transform& transform, const Signal& x, std::size_t dim, std::int64_t kept,
                  double divisor) {
-  if (b.failed()) return {};
   const std::size_t last = x.real->tensor().rank() - 1;
   const Signal turned{exchanged(b, x.real, dim, last), exchanged(b, x.imaginary, dim, last)};
-  if (b.failed()) return {};
   const Signal y = transform.along_last(turned, kept, divisor);
   return {exchanged(b, y.real, dim, last), exchanged(b, y.imaginary, dim, last)};
 }
@@ -252,7 +243,7 @@ Types infer_c2r(const OpCall& call) {
 // Extends the frequencies: those above the middle are the conjugates of those below.
 Value* mirrored(Builder& b, Value* x, std::int64_t n, bool is_negative) {
   const std::int64_t own = n / 2 + 1;
-  if (b.failed() || n - own <= 0) return x;
+  if (n - own <= 0) return x;
   Value* rest = b.call("aten.slice.Tensor", {x, -1, 1, n - own + 1});
   rest = b.call("aten.flip.default", {rest, Ints{-1}});
   if (is_negative) rest = b.call("aten.neg.default", {rest});
@@ -278,7 +269,6 @@ Replacement c2r(Builder& b, const OpCall& call) {
   }
   x = {mirrored(b, exchanged(b, x.real, last, end), n, false),
        mirrored(b, exchanged(b, x.imaginary, last, end), n, true)};
-  if (b.failed()) return failure_of(b);
   const Signal y = transform.along_last(x, n, divisor);
   return one(exchanged(b, y.real, end, last));
 }
@@ -335,7 +325,7 @@ Result<FourierPlan> fourier_plan(const OpCall& call, FourierKind kind, bool is_f
 
 // Truncates the input or pads it with zeros to the transformed sizes.
 Value* resized(Builder& b, Value* x, const FourierPlan& plan, FourierKind kind) {
-  for (std::size_t i = 0; i < plan.dims.size() && !b.failed(); ++i) {
+  for (std::size_t i = 0; i < plan.dims.size(); ++i) {
     SymInt size = plan.sizes[i];
     if (kind == FourierKind::FromHalf && i + 1 == plan.dims.size()) size = floor_div(size, SymInt(2)) + 1;
     const std::size_t dim = static_cast<std::size_t>(plan.dims[i]), rank = x->tensor().rank();
@@ -376,7 +366,6 @@ template <FourierKind kind, bool is_forward>
 Replacement fft(Builder& b, const OpCall& call) {
   TRY(const FourierPlan plan, fourier_plan(call, kind, is_forward));
   Value* x = resized(b, b.own(call.value("self")), plan, kind);
-  if (x == nullptr || b.failed()) return failure_of(b);
   if (kind == FourierKind::ToHalf && is_complex(x->tensor().dtype))
     return argument_error("a transform of real numbers of a complex tensor");
   if (kind == FourierKind::ToHalf)
@@ -407,54 +396,43 @@ Replacement shifted(Builder& b, const OpCall& call, bool is_back) {
   }
   return one(x == call.value("self") ? b.call("aten.alias.default", {x}) : x);
 }
-Replacement fftshift(Builder& b, const OpCall& call) {
-  return shifted(b, call, false);
-}
-Replacement ifftshift(Builder& b, const OpCall& call) {
-  return shifted(b, call, true);
-}
 
 }  // namespace
 
 std::span<const OpLine> fourier_ops() {
   static constexpr OpLine lines[] = {
-      {"aten._fft_c2c.default(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
+      {"aten._fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward)",
        on_complex(c2c, {.infer = infer_c2c})},
-      {"aten._fft_r2c.default(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+      {"aten._fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
        accepting("self f32 f64 to_complex", on_complex(r2c, kernel("_fft_r2c.out", infer_r2c)))},
-      {"aten._fft_c2r.default(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+      {"aten._fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size)",
        accepting("self c64 c128", on_complex(c2r, kernel("_fft_c2r.out", infer_c2r)))},
-      {"aten.fft_fft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+      {"aten.fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
-      {"aten.fft_ifft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+      {"aten.fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, false>())},
-      {"aten.fft_rfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+      {"aten.fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
-      {"aten.fft_irfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+      {"aten.fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
-      {"aten.fft_fft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+      {"aten.fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
-      {"aten.fft_ifft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
-       "Tensor",
+      {"aten.fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, false>())},
-      {"aten.fft_rfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
-       "Tensor",
+      {"aten.fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
-      {"aten.fft_irfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
-       "Tensor",
+      {"aten.fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
-      {"aten.fft_fftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+      {"aten.fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
-      {"aten.fft_ifftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+      {"aten.fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, false>())},
-      {"aten.fft_rfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+      {"aten.fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::ToHalf, true>())},
-      {"aten.fft_irfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+      {"aten.fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::FromHalf, false>())},
-      {"aten.fft_fftshift.default(Tensor self, int[1]? dim=None) -> Tensor",
-       composite(infer_same_type, fftshift)},
-      {"aten.fft_ifftshift.default(Tensor self, int[1]? dim=None) -> Tensor",
-       composite(infer_same_type, ifftshift)},
+      {"aten.fft_fftshift(Tensor self, int[1]? dim=None)", composite(infer_same_type, given<shifted, false>)},
+      {"aten.fft_ifftshift(Tensor self, int[1]? dim=None)", composite(infer_same_type, given<shifted, true>)},
   };
   return lines;
 }

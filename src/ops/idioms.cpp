@@ -31,7 +31,6 @@ Value* range(Builder& b, const SymInt& count, ScalarType dtype) {
 }
 
 Value* along(Builder& b, Value* vector, std::size_t dim, std::size_t rank) {
-  if (vector == nullptr) return nullptr;
   Dims sizes(rank, SymInt(1));
   sizes[dim] = vector->tensor().numel();
   return b.view(vector, sizes);
@@ -42,7 +41,7 @@ Value* size_tensor(Builder& b, const SymInt& size, ScalarType dtype) {
 }
 
 Value* reshape(Builder& b, Value* x, const Dims& sizes) {
-  return x == nullptr ? nullptr : b.view(x, sizes);
+  return b.view(x, sizes);
 }
 
 Dims with_rank(const Dims& sizes, std::size_t rank) {
@@ -51,7 +50,7 @@ Dims with_rank(const Dims& sizes, std::size_t rank) {
   return result;
 }
 Value* with_rank(Builder& b, Value* x, std::size_t rank) {
-  const bool has_rank = x == nullptr || x->tensor().rank() == rank;
+  const bool has_rank = x->tensor().rank() == rank;
   return has_rank ? x : b.view(x, with_rank(x->tensor().sizes, rank));
 }
 
@@ -77,7 +76,6 @@ Status check_indices(const OpCall& call) {
 }
 
 Value* rotated(Builder& b, Value* x, std::size_t dim, const SymInt& start) {
-  if (b.failed()) return nullptr;
   const SymInt size = x->tensor().sizes[dim];
   if (start == 0 || start == size) return x;
   const auto axis = static_cast<std::int64_t>(dim);

@@ -1,6 +1,6 @@
 // Helpers that the rules of several families share: conversions, ranges, reductions over all dimensions.
 //
-// Each accepts and returns null after a failure of the builder, so that rules need no checks.
+// Rules run inside Builder::run(), which a failed call leaves at once: rules need no checks.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,6 @@
 #include "depute/builder.h"
 
 namespace depute::internal {
-
-// Returns the error of the builder.
-inline Failure failure_of(const Builder& b) {
-  return Failure(b.status().error());
-}
 
 bool is_half_precision(ScalarType dtype);
 // Returns the type that eager PyTorch computes in: f32 for half precision, otherwise the type itself.

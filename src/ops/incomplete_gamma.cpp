@@ -145,12 +145,10 @@ Replacement igammac(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> incomplete_gamma_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.igamma.default(Tensor self, Tensor other) -> Tensor", formula(igamma, InPlaceVariant)},
-      {"aten.igammac.default(Tensor self, Tensor other) -> Tensor", formula(igammac, InPlaceVariant)},
-      {"aten.special_gammainc.default(Tensor self, Tensor other) -> Tensor",
-       renamed<"aten.igamma.default">(Pointwise)},
-      {"aten.special_gammaincc.default(Tensor self, Tensor other) -> Tensor",
-       renamed<"aten.igammac.default">(Pointwise)},
+      {"aten.igamma(Tensor self, Tensor other)", formula(igamma, InPlaceVariant)},
+      {"aten.igammac(Tensor self, Tensor other)", formula(igammac, InPlaceVariant)},
+      {"aten.special_gammainc", renamed<"aten.igamma.default">(Pointwise)},
+      {"aten.special_gammaincc", renamed<"aten.igammac.default">(Pointwise)},
   };
   return lines;
 }

@@ -13,22 +13,18 @@
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Value* flat(Builder& b, Value* x) {
-  return b.failed() ? x : b.view(x, {x->tensor().numel()});
+  return b.view(x, {x->tensor().numel()});
 }
 
 // --- reading
 
-Types infer_take(const OpCall& call) {
-  return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
-}
 Replacement take(Builder& b, const OpCall& call) {
   Value* elements = flat(b, b.own(call.value("self")));
   return one(b.call("aten.index.Tensor", {elements, std::vector<Value*>{b.own(call.value("index"))}}));
@@ -60,7 +56,7 @@ Types infer_take_along_dim(const OpCall& call) {
 }
 // Indices count in circles: of three elements, -1, 2 and 5 are the last.
 Value* wrapped(Builder& b, Value* indices, const SymInt& size) {
-  if (b.failed() || size == 0) return indices;
+  if (size == 0) return indices;
   const Argument divisor = b.size(size);
   if (divisor.is_int()) return b.call("aten.remainder.Scalar", {indices, divisor});
   return b.call("aten.remainder.Tensor", {indices, size_tensor(b, size, ScalarType::I64)});
@@ -88,12 +84,6 @@ Types infer_unsafe_index(const OpCall& call) {
 Types infer_unsafe_index_put(const OpCall& call) {
   TRY_STATUS(check_indices(call));
   return infer_same_type(call);
-}
-Replacement unsafe_index(Builder& b, const OpCall& call) {
-  return one(b.call("aten.index.Tensor", call.args()));
-}
-Replacement unsafe_index_put(Builder& b, const OpCall& call) {
-  return one(b.call("aten.index_put.default", call.args()));
 }
 
 // Clamps indices: masked-out ones may be out of range.
@@ -202,7 +192,6 @@ Types infer_nonzero(const OpCall& call) {
 }
 Replacement argwhere(Builder& b, const OpCall& call) {
   Value* indices = b.call("aten.nonzero.default", call.args());
-  if (b.failed()) return failure_of(b);
   b.graph().set_type(*indices, call.node()->result()->type());
   return one(indices);
 }
@@ -226,7 +215,6 @@ Replacement nonzero_numpy(Builder& b, const OpCall& call) {
   Value* x = b.own(call[0].as_value());
   if (x->tensor().rank() == 0) x = b.view(x, {1});
   Value* indices = b.call("aten.nonzero.default", {x});
-  if (b.failed()) return failure_of(b);
   auto rank = static_cast<std::int64_t>(x->tensor().rank());
   SymInt count = call.node()->result()->tensor().sizes[0];
   b.graph().set_type(*indices, tensor_type({.dtype = ScalarType::I64, .sizes = {count, rank}}));
@@ -276,38 +264,34 @@ Replacement nonzero_static(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> index_form_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.take.default(Tensor self, Tensor index) -> Tensor", composite(infer_take, take)},
-      {"aten.take_along_dim.default(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+      {"aten.take(Tensor self, Tensor index)", derived(take)},
+      {"aten.take_along_dim(Tensor self, Tensor indices, int? dim=None)",
        composite(infer_take_along_dim, take_along_dim)},
-      {"aten._unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-       composite(infer_unsafe_index, unsafe_index)},
-      {"aten._unsafe_index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) "
-       "-> Tensor",
-       composite(infer_unsafe_index_put, unsafe_index_put)},
-      {"aten._unsafe_masked_index.default(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> "
-       "Tensor",
+      {"aten._unsafe_index.Tensor(Tensor self, Tensor?[] indices)",
+       composite(infer_unsafe_index, text<"index.Tensor(self, indices)">)},
+      {"aten._unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+       composite(infer_unsafe_index_put, text<"index_put(self, indices, values, accumulate)">)},
+      {"aten._unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)",
        composite(infer_unsafe_index, masked_index)},
-      {"aten._unsafe_masked_index_put_accumulate.default(Tensor self, Tensor mask, Tensor?[] indices, Tensor "
-       "values) -> Tensor",
+      {"aten._unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values)",
        composite(infer_unsafe_index_put, masked_index_put)},
-      {"aten.put.default(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+      {"aten.put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
        composite(infer_same_type, put, InPlaceVariant)},
-      {"aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+      {"aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)",
        composite(infer_same_type, index_fill, InPlaceVariant)},
-      {"aten.index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+      {"aten.index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)",
        composite(infer_same_type, index_fill, InPlaceVariant)},
-      {"aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
-       "storage_offset=None) -> Tensor",
+      {"aten.as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
+       "storage_offset=None)",
        composite(infer_same_type, as_strided_scatter, ReadsLayout)},
-      {"aten.nonzero.default(Tensor self) -> Tensor",
+      {"aten.nonzero(Tensor self)",
        on_complex(of_truth, choosing("self", kernel("nonzero.out", infer_nonzero), "self"))},
-      {"aten.argwhere.default(Tensor self) -> Tensor",
-       choosing("self", composite(infer_nonzero, argwhere), "self")},
-      {"aten.nonzero_numpy.default(Tensor self) -> Tensor[]",
+      {"aten.argwhere(Tensor self)", choosing("self", composite(infer_nonzero, argwhere), "self")},
+      {"aten.nonzero_numpy(Tensor self) -> Tensor[]",
        choosing("self", composite(infer_nonzero_numpy, nonzero_numpy), "self")},
-      {"aten.where.default(Tensor condition) -> Tensor[]",
+      {"aten.where(Tensor condition) -> Tensor[]",
        choosing("condition", composite(infer_nonzero_numpy, nonzero_numpy), "condition")},
-      {"aten.nonzero_static.default(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+      {"aten.nonzero_static(Tensor self, *, SymInt size, int fill_value=-1)",
        composite(infer_nonzero_static, nonzero_static)},
   };
   return lines;

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "depute/builder.h"
-#include "ops/affine.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
+#include "ops/shared_rules.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -79,7 +79,6 @@ Replacement index_by_masks(Builder& b, const OpCall& call) {
   const auto rank = static_cast<std::int64_t>(mask->tensor().rank());
   if (rank == 0) return type_error("an index by a mask without dimensions");
   Value* places = b.call("aten.nonzero.default", {mask});
-  if (b.failed()) return failure_of(b);
   b.graph().set_type(*places, tensor_type({.dtype = ScalarType::I64, .sizes = {sizes[at], rank}}));
   std::vector<Value*> indices(at, nullptr);
   for (std::int64_t i = 0; i < rank; ++i) indices.push_back(b.call("aten.select.int", {places, 1, i}));
@@ -137,7 +136,6 @@ Replacement index_add(Builder& b, const OpCall& call) {
   if (!is_plain) source = to_dtype(b, source, dtype);
   if (!is_plain)
     source = b.call("aten.mul.Tensor", {source, b.call("aten.scalar_tensor.default", {alpha, dtype})});
-  if (b.failed()) return failure_of(b);
   return put_along(b, call, source, true);
 }
 
@@ -192,46 +190,44 @@ Replacement masked_scatter(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> indexing_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+      {"aten.index.Tensor(Tensor self, Tensor?[] indices)",
        on_complex(each_part, {.flags = Core,
                               .out = "index.Tensor_out",
                               .infer = infer_index,
                               .decompose = index_by_masks,
                               .data_dependent_size = "indices",
                               .chosen_by = "indices"})},
-      {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
-       "Tensor",
+      {"aten.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
        on_complex(each_part, fitted(put_in_type, kernel("index_put.out", infer_index_put,
                                                         InPlaceVariant | MayAliasOperand)))},
-      {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
+      {"aten.index_select(Tensor self, int dim, Tensor index)",
        on_complex(each_part, kernel("index_select.out", infer_index_select))},
-      {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+      {"aten.index_copy(Tensor self, int dim, Tensor index, Tensor source)",
        in_autocast(AutocastPromote, on_complex(each_part, composite(infer_same_type, index_copy,
                                                                     InPlaceVariant | MayAliasOperand)))},
-      {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
-       "Tensor",
+      {"aten.index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
        composite(infer_same_type, index_add, InPlaceVariant)},
-      {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
-       "SymInt step=1) -> Tensor",
+      {"aten.slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt "
+       "step=1)",
        row_by_row(on_complex(each_part, {.flags = Core | MayAliasOperand | CopiesLayout,
                                          .out = "slice_scatter.out",
                                          .infer = infer_same_type,
                                          .decompose = slice_scatter}))},
-      {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+      {"aten.select_scatter(Tensor self, Tensor src, int dim, SymInt index)",
        row_by_row(on_complex(each_part,
                              kernel("select_scatter.out", infer_same_type, MayAliasOperand | CopiesLayout)))},
-      {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
+      {"aten.masked_scatter(Tensor self, Tensor mask, Tensor source)",
        on_complex(each_part, {.flags = Core | InPlaceVariant,
                               .out = "masked_scatter.out",
                               .infer = infer_masked_scatter,
                               .decompose = masked_scatter})},
-      {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
+      {"aten.masked_select(Tensor self, Tensor mask)",
        choosing("self", fitted(select_broadcast, opaque(Core, "masked_select.out")), "mask")},
-      {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
-       "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+      {"aten.embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, "
+       "bool sparse=False)",
        {.flags = Core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},
-      {"aten.topk.default(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
-       "values, Tensor indices)",
+      {"aten.topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, "
+       "Tensor indices)",
        row_by_row(kernel("topk.values", infer_topk))},
   };
   return lines;

@@ -150,14 +150,6 @@ Replacement nearest(Builder& b, const OpCall& call, std::size_t count, bool exac
   }
   return one(b.call("aten.index.Tensor", {call[0], indices}));
 }
-template <std::size_t count>
-Replacement upsample_nearest(Builder& b, const OpCall& call) {
-  return nearest(b, call, count, false);
-}
-template <std::size_t count>
-Replacement upsample_nearest_exact(Builder& b, const OpCall& call) {
-  return nearest(b, call, count, true);
-}
 
 // --- weights
 
@@ -285,7 +277,7 @@ Replacement separable(Builder& b, const OpCall& call, std::size_t count, bool ta
     Value* weights = weights_of(axes[i], compute_type(dtype));
     x = rotate(b, b.call("aten.matmul.default", {x, weights}), count);
   }
-  if (!b.failed() && x == call[0].as_value()) return one(b.call("aten.alias.default", {call[0]}));
+  if (x == call[0].as_value()) return one(b.call("aten.alias.default", {call[0]}));
   return one(to_dtype(b, x, dtype));
 }
 
@@ -326,7 +318,7 @@ Replacement upsample_bilinear2d(Builder& b, const OpCall& call) {
 }
 Replacement upsample_nearest2d(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, by_kernel(b, call, "aten.upsample_nearest2d.vec", false));
-  return results.empty() ? upsample_nearest<2>(b, call) : Replacement(results);
+  return results.empty() ? nearest(b, call, 2, false) : Replacement(results);
 }
 // Fails for integers: torch computes them in fixed point.
 Replacement keep_floats(Builder&, const OpCall& call) {
@@ -338,82 +330,77 @@ Replacement keep_floats(Builder&, const OpCall& call) {
 
 std::span<const OpLine> interpolation_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.upsample_linear1d.default(Tensor self, SymInt[1] output_size, bool align_corners, float? "
-       "scales=None) -> Tensor",
+      {"aten.upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None)",
        composite(infer_upsample<1>, upsample_linear<1>)},
       {"aten.upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        composite(infer_upsample<1>, upsample_linear<1>)},
-      {"aten.upsample_bilinear2d.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
-       "scales_h=None, float? scales_w=None) -> Tensor",
+      {"aten.upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None)",
        composite(infer_upsample<2>, upsample_bilinear2d)},
       {"aten.upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        {.flags = Core,
         .out = "upsample_bilinear2d.vec_out",
         .infer = infer_upsample<2>,
         .decompose = keep_floats}},
-      {"aten.upsample_trilinear3d.default(Tensor self, SymInt[3] output_size, bool align_corners, float? "
-       "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+      {"aten.upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
+       "scales_d=None, float? scales_h=None, float? scales_w=None)",
        composite(infer_upsample<3>, upsample_linear<3>)},
       {"aten.upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        composite(infer_upsample<3>, upsample_linear<3>)},
-      {"aten.upsample_bicubic2d.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
-       "scales_h=None, float? scales_w=None) -> Tensor",
+      {"aten.upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None)",
        composite(infer_upsample<2>, upsample_bicubic)},
       {"aten.upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        composite(infer_upsample<2>, upsample_bicubic)},
-      {"aten.upsample_nearest1d.default(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-       composite(infer_upsample<1>, upsample_nearest<1>)},
-      {"aten.upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       composite(infer_upsample<1>, upsample_nearest<1>)},
-      {"aten.upsample_nearest2d.default(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
-       "scales_w=None) -> Tensor",
+      {"aten.upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None)",
+       composite(infer_upsample<1>, given<nearest, 1, false>)},
+      {"aten.upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors)",
+       composite(infer_upsample<1>, given<nearest, 1, false>)},
+      {"aten.upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
+       "scales_w=None)",
        composite(infer_upsample<2>, upsample_nearest2d)},
-      {"aten.upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+      {"aten.upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors)",
        kernel("upsample_nearest2d.vec_out", infer_upsample<2>)},
-      {"aten.upsample_nearest3d.default(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
-       "scales_h=None, float? scales_w=None) -> Tensor",
-       composite(infer_upsample<3>, upsample_nearest<3>)},
-      {"aten.upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       composite(infer_upsample<3>, upsample_nearest<3>)},
-      {"aten._upsample_nearest_exact1d.default(Tensor self, SymInt[1] output_size, float? scales=None) -> "
-       "Tensor",
-       composite(infer_upsample<1>, upsample_nearest_exact<1>)},
-      {"aten._upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
-       "Tensor",
-       composite(infer_upsample<1>, upsample_nearest_exact<1>)},
-      {"aten._upsample_nearest_exact2d.default(Tensor self, SymInt[2] output_size, float? scales_h=None, "
-       "float? scales_w=None) -> Tensor",
-       composite(infer_upsample<2>, upsample_nearest_exact<2>)},
-      {"aten._upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
-       "Tensor",
-       composite(infer_upsample<2>, upsample_nearest_exact<2>)},
-      {"aten._upsample_nearest_exact3d.default(Tensor self, SymInt[3] output_size, float? scales_d=None, "
-       "float? scales_h=None, float? scales_w=None) -> Tensor",
-       composite(infer_upsample<3>, upsample_nearest_exact<3>)},
-      {"aten._upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
-       "Tensor",
-       composite(infer_upsample<3>, upsample_nearest_exact<3>)},
-      {"aten._upsample_bilinear2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
-       "scales_h=None, float? scales_w=None) -> Tensor",
+      {"aten.upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
+       "scales_h=None, float? scales_w=None)",
+       composite(infer_upsample<3>, given<nearest, 3, false>)},
+      {"aten.upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors)",
+       composite(infer_upsample<3>, given<nearest, 3, false>)},
+      {"aten._upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None)",
+       composite(infer_upsample<1>, given<nearest, 1, true>)},
+      {"aten._upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors)",
+       composite(infer_upsample<1>, given<nearest, 1, true>)},
+      {"aten._upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
+       "scales_w=None)",
+       composite(infer_upsample<2>, given<nearest, 2, true>)},
+      {"aten._upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors)",
+       composite(infer_upsample<2>, given<nearest, 2, true>)},
+      {"aten._upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
+       "scales_h=None, float? scales_w=None)",
+       composite(infer_upsample<3>, given<nearest, 3, true>)},
+      {"aten._upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors)",
+       composite(infer_upsample<3>, given<nearest, 3, true>)},
+      {"aten._upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None)",
        composite(infer_upsample<2>, upsample_smooth<tent_filter>)},
       {"aten._upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        composite(infer_upsample<2>, upsample_smooth<tent_filter>)},
-      {"aten._upsample_bicubic2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
-       "scales_h=None, float? scales_w=None) -> Tensor",
+      {"aten._upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None)",
        composite(infer_upsample<2>, upsample_smooth<cubic_filter>)},
       {"aten._upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        composite(infer_upsample<2>, upsample_smooth<cubic_filter>)},
-      {"aten._upsample_lanczos2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
-       "scales_h=None, float? scales_w=None) -> Tensor",
+      {"aten._upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None)",
        composite(infer_upsample<2>, upsample_smooth<lanczos>)},
       {"aten._upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-       "scale_factors) -> Tensor",
+       "scale_factors)",
        composite(infer_upsample<2>, upsample_smooth<lanczos>)},
   };
   return lines;

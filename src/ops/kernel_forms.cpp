@@ -98,7 +98,6 @@ Replacement with_dimension(Builder& b, const OpCall& call) {
     if (is_without_dimensions(call[i])) args[i] = b.view(b.own(call[i].as_value()), {1});
   }
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
-  if (b.failed()) return failure_of(b);
   return in_sizes_of(b, call, std::move(results));
 }
 
@@ -117,7 +116,6 @@ Replacement power_by_squaring(Builder& b, const OpCall& call) {
   if (!is_integral(dtype)) return power_by_root(b, call);
   Value* base = as_tensor(b, call["self"], dtype);
   const Argument& exponent = call["exponent"];
-  if (b.failed()) return failure_of(b);
   if (exponent.is_number()) return one(constant_power(b, base, exponent.as_int()));
   return one(power_of(b, base, as_tensor(b, exponent, dtype)));
 }
@@ -165,7 +163,6 @@ Replacement of_equal_ranks(Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* other = b.own(call.value("other"));
   if (is_apart) other = b.call("aten.mul.Tensor", {other, call["alpha"]});
-  if (b.failed()) return failure_of(b);
   args[0] = pads_self ? with_rank(b, b.own(call.value("self")), y.rank()) : b.own(call.value("self"));
   args[1] = pads_other ? with_rank(b, other, x.rank()) : other;
   if (is_apart) args.pop_back();
@@ -196,7 +193,7 @@ Places places_of(Builder& b, const OpCall& call) {
 
 Replacement left_shift_within_width(Builder& b, const OpCall& call) {
   const Places places = places_of(b, call);
-  if (places.count == nullptr) return b.failed() ? Replacement(failure_of(b)) : as_it_is();
+  if (places.count == nullptr) return as_it_is();
   Value* clamped = b.call("aten.clamp.default", {places.count, 0, places.last});
   Value* shifted = b.call("aten.bitwise_left_shift.Tensor", {call["self"], clamped});
   return one(b.call("aten.where.self", {places.is_within, shifted, 0}));
@@ -204,7 +201,7 @@ Replacement left_shift_within_width(Builder& b, const OpCall& call) {
 
 Replacement right_shift_within_width(Builder& b, const OpCall& call) {
   const Places places = places_of(b, call);
-  if (places.count == nullptr) return b.failed() ? Replacement(failure_of(b)) : as_it_is();
+  if (places.count == nullptr) return as_it_is();
   Value* count = b.call("aten.where.self", {places.is_within, places.count, places.last});
   Value* shifted = b.call("aten.bitwise_right_shift.Tensor", {call["self"], count});
   const bool has_sign = promoted_type(call) != ScalarType::U8;
@@ -249,7 +246,6 @@ Replacement sum_in_f32(Builder& b, const OpCall& call) {
   args[static_cast<std::size_t>(call.def().arg_index(Name("dtype")))] = ScalarType::F32;
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
   for (Value*& value : results) value = to_dtype(b, value, dtype);
-  if (b.failed()) return failure_of(b);
   return in_sizes_of(b, call, std::move(results));
 }
 
@@ -298,7 +294,6 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   Argument args[] = {call["self"], call["mask"]};
   for (Argument& arg : args) {
     Value* wide = b.call("aten.expand.default", {arg, sizes});
-    if (b.failed()) return failure_of(b);
     arg = Argument::of(wide);
   }
   b.graph().set_args(*b.own(call.node()->result())->producer(), args, {});

@@ -7,11 +7,12 @@
 
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
-#include "ops/einsum.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/macs.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
+#include "ops/shared_rules.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -88,7 +89,6 @@ Value* unflattened(Builder& b, const Value* rows) {
 // Multiplies [m, k] with a weight [n, k].
 Replacement linear_of_rows(Builder& b, const Value* rows, Value* weight, const Argument& bias) {
   Value* result = b.call("aten.linear.default", {unflattened(b, rows), weight, bias});
-  if (b.failed()) return failure_of(b);
   return one(b.view(result, {rows->tensor().sizes[0], weight->tensor().sizes[0]}));
 }
 
@@ -162,7 +162,6 @@ Value* flat_batch(Builder& b, Value* x, const Dims& batch) {
   const Dims& own = x->tensor().sizes;
   sizes.insert(sizes.end(), own.end() - 2, own.end());
   if (sizes != own) x = b.call("aten.expand.default", {x, sizes});
-  if (b.failed()) return nullptr;
   return b.view(x, {product_of(batch), sizes[sizes.size() - 2], sizes.back()});
 }
 
@@ -177,7 +176,7 @@ Value* batched_product(Builder& b, Value* left, Value* right) {
     sizes.push_back(c.sizes[1]);
     Value* flat = b.view(left, {product_of(rows), a.sizes.back()});
     Value* product = b.call("aten.mm.default", {flat, right});
-    return b.failed() ? nullptr : b.view(product, sizes);
+    return b.view(product, sizes);
   }
   auto batch = broadcast(batch_sizes(a), batch_sizes(c));
   if (!batch) {
@@ -188,7 +187,7 @@ Value* batched_product(Builder& b, Value* left, Value* right) {
   sizes.push_back(a.sizes[a.rank() - 2]);
   sizes.push_back(c.sizes.back());
   Value* product = b.call("aten.bmm.default", {flat_batch(b, left, *batch), flat_batch(b, right, *batch)});
-  return b.failed() ? nullptr : b.view(product, sizes);
+  return b.view(product, sizes);
 }
 
 Replacement matmul(Builder& b, const OpCall& call) {
@@ -197,9 +196,7 @@ Replacement matmul(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_matmul(call));
   if (left->tensor().rank() == 1) left = b.view(left, {1, left->tensor().sizes[0]});
   if (right->tensor().rank() == 1) right = b.view(right, {right->tensor().sizes[0], 1});
-  if (b.failed()) return failure_of(b);
   Value* result = batched_product(b, left, right);
-  if (b.failed()) return failure_of(b);
   return one(b.view(result, types[0].tensor.sizes));
 }
 
@@ -306,7 +303,7 @@ Replacement matrix_power(Builder& b, const OpCall& call) {
   if (power < 0) square = b.call("aten.linalg_inv.default", {square});
   for (power = std::abs(power);; power /= 2) {
     if (power % 2 == 1) result = result == nullptr ? square : b.call("aten.matmul.default", {square, result});
-    if (power <= 1 || b.failed()) break;
+    if (power <= 1) break;
     square = b.call("aten.matmul.default", {square, square});
   }
   return one(result == call.value("self") ? b.call("aten.alias.default", {result}) : result);
@@ -319,10 +316,6 @@ Types infer_outer(const OpCall& call) {
   TRY_STATUS(expect_rank(call.tensor("vec2"), 1));
   ScalarType dtype = promote(call.tensor("self").dtype, call.tensor("vec2").dtype);
   return tensor_result(dtype, {call.tensor("self").sizes[0], call.tensor("vec2").sizes[0]});
-}
-Replacement outer(Builder& b, const OpCall& call) {
-  Value* column = b.call("aten.unsqueeze.default", {call["self"], 1});
-  return one(b.call("aten.mul.Tensor", {column, call["vec2"]}));
 }
 
 Types infer_dot(const OpCall& call) {
@@ -361,11 +354,8 @@ Replacement bilinear(Builder& b, const OpCall& call) {
   Value* x1 = b.view(b.own(call.value("input1")), {rows, w[1]});
   Value* x2 = b.view(b.own(call.value("input2")), {rows, w[2], 1});
   Value* weight = b.call("aten.permute.default", {call["weight"], std::vector<std::int64_t>{1, 0, 2}});
-  if (b.failed()) return failure_of(b);
   Value* half = b.call("aten.mm.default", {x1, b.view(weight, {w[1], w[0] * w[2]})});
-  if (b.failed()) return failure_of(b);
   Value* whole = b.call("aten.bmm.default", {b.view(half, {rows, w[0], w[2]}), x2});
-  if (b.failed()) return failure_of(b);
   Value* result = b.view(whole, sizes);
   if (!call["bias"].is_none()) result = b.call("aten.add.Tensor", {result, call["bias"]});
   return one(result);
@@ -375,56 +365,54 @@ Replacement bilinear(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> linear_algebra_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+      {"aten.linear(Tensor input, Tensor weight, Tensor? bias=None)",
        in_autocast(AutocastLower,
                    counting(macs_of_product<0>, on_complex(complex_linear, {.flags = Core,
                                                                             .out = "linear.out",
                                                                             .infer = infer_linear,
                                                                             .decompose = linear,
                                                                             .fit = linear_of_nothing})))},
-      {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+      {"aten.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)",
        composite(infer_bilinear, bilinear)},
-      {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
+      {"aten.mm(Tensor self, Tensor mat2)",
        in_autocast(AutocastLower, counting(macs_of_product<0>,
                                            on_complex(complex_matrix_product, {.flags = Core,
                                                                                .out = "mm.out",
                                                                                .infer = infer_mm,
                                                                                .decompose = mm,
                                                                                .fit = product_of_numbers})))},
-      {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
+      {"aten.bmm(Tensor self, Tensor mat2)",
        in_autocast(AutocastLower,
                    counting(macs_of_product<0>,
                             on_complex(complex_matrix_product,
                                        fitted(product_of_numbers, kernel("bmm.out", infer_bmm)))))},
-      {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
-       "Tensor",
+      {"aten.addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
        in_autocast(AutocastLower,
                    counting(macs_of_product<1>, on_complex(complex_addmm, {.flags = Core | InPlaceVariant,
                                                                            .out = "addmm.out",
                                                                            .infer = infer_addmm,
                                                                            .decompose = addmm,
                                                                            .fit = sum_of_product})))},
-      {"aten.matmul.default(Tensor self, Tensor other) -> Tensor",
+      {"aten.matmul(Tensor self, Tensor other)",
        in_autocast(AutocastLower, counting(macs_of_product<0>, composite(infer_matmul, matmul)))},
-      {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
-       "Tensor",
+      {"aten.baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
        in_autocast(AutocastLower, composite(infer_baddbmm, baddbmm, InPlaceVariant))},
-      {"aten.linalg_matmul.default(Tensor self, Tensor other) -> Tensor",
+      {"aten.linalg_matmul(Tensor self, Tensor other)",
        in_autocast(AutocastLower, composite(infer_matmul, by_matmul))},
-      {"aten.linalg_multi_dot.default(Tensor[] tensors) -> Tensor",
+      {"aten.linalg_multi_dot(Tensor[] tensors)",
        in_autocast(AutocastLower, composite(infer_chain, chain_product))},
-      {"aten.chain_matmul.default(Tensor[] matrices) -> Tensor",
+      {"aten.chain_matmul(Tensor[] matrices)",
        in_autocast(AutocastLower, composite(infer_chain, chain_product))},
-      {"aten.linalg_matrix_power.default(Tensor self, int n) -> Tensor",
+      {"aten.linalg_matrix_power(Tensor self, int n)",
        in_autocast(AutocastLower, composite(infer_same_type, matrix_power))},
-      {"aten.matrix_power.default(Tensor self, int n) -> Tensor",
+      {"aten.matrix_power(Tensor self, int n)",
        in_autocast(AutocastLower, composite(infer_same_type, matrix_power))},
-      {"aten.ger.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
-      {"aten.vdot.default(Tensor self, Tensor other) -> Tensor", composite(infer_dot, vdot)},
-      {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
-      {"aten.dot.default(Tensor self, Tensor tensor) -> Tensor", composite(infer_dot, by_matmul)},
-      {"aten.mv.default(Tensor self, Tensor vec) -> Tensor", composite(infer_mv, by_matmul)},
-      {"aten.einsum.default(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+      {"aten.ger(Tensor self, Tensor vec2)", composite(infer_outer, text<"unsqueeze(self, 1) * vec2">)},
+      {"aten.vdot(Tensor self, Tensor other)", composite(infer_dot, vdot)},
+      {"aten.outer(Tensor self, Tensor vec2)", composite(infer_outer, text<"unsqueeze(self, 1) * vec2">)},
+      {"aten.dot(Tensor self, Tensor tensor)", composite(infer_dot, by_matmul)},
+      {"aten.mv(Tensor self, Tensor vec)", composite(infer_mv, by_matmul)},
+      {"aten.einsum(str equation, Tensor[] tensors, *, int[]? path=None)",
        in_autocast(AutocastLower, composite(infer_einsum, einsum))},
   };
   return lines;

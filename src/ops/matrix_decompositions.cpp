@@ -18,8 +18,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Maximum number of steps of a decomposition. Each costs about ten nodes.
 constexpr std::int64_t max_unrolled_steps = 8;
 
@@ -104,7 +102,7 @@ struct Eliminated {
 // `x` is [.., n, n + m]. A column of zeros is left unchanged.
 Eliminated eliminate(Builder& b, Term x, std::int64_t n) {
   Eliminated done;
-  for (std::int64_t step = 0; step < n && !b.failed(); ++step) {
+  for (std::int64_t step = 0; step < n; ++step) {
     Term row = rows(x, 0, 1);
     const std::int64_t left = n - step;
     if (left > 1) {
@@ -131,7 +129,7 @@ Eliminated eliminate(Builder& b, Term x, std::int64_t n) {
 Term substitute(Builder& b, const Eliminated& lu) {
   const auto n = static_cast<std::int64_t>(lu.rows.size());
   std::optional<Term> below;
-  for (std::int64_t i = n - 1; i >= 0 && !b.failed(); --i) {
+  for (std::int64_t i = n - 1; i >= 0; --i) {
     const Term& row = lu.rows[static_cast<std::size_t>(i)];
     Term right = columns(row, n - i);
     if (below) right = right - times(columns(row, 1, n - i), *below);
@@ -161,7 +159,6 @@ Result<System> read_system(Builder& b, const OpCall& call, bool is_left) {
     system.left = transposed(system.left);
     system.right = transposed(system.right);
   }
-  if (b.failed()) return failure_of(b);
   const TensorType right = system.right.value()->tensor();
   if (right.rank() < 2 || right.sizes[right.rank() - 2] != a.sizes.back())
     return argument_error("a right side that does not fit its matrix");
@@ -180,7 +177,6 @@ struct Solution {
 Solution solve(Builder& b, const Term& left, const Term& right, std::int64_t n) {
   if (n == 0) return {right, std::nullopt};
   const Eliminated lu = eliminate(b, joined(b, {left, right}, -1), n);
-  if (b.failed()) return {right, std::nullopt};
   return {substitute(b, lu), lu.zeros};
 }
 
@@ -277,7 +273,6 @@ Result<Determinant> determinant(Builder& b, const OpCall& call) {
   const TensorType& a = call.tensor(matrix_name(call));
   TRY_STATUS(expect_small(a, true));
   const Eliminated lu = eliminate(b, tensor_operand(b, call, matrix_name(call)), size_at(a, 1));
-  if (b.failed()) return failure_of(b);
   Determinant found{.pivots = {}, .sign = lu.sign};
   for (std::size_t i = 0; i < lu.rows.size(); ++i) found.pivots.push_back(lu.pivot(i));
   return found;
@@ -329,7 +324,7 @@ Factor cholesky(Builder& b, Term x, std::int64_t n) {
   if (n == 0) return {x, std::nullopt};
   std::vector<Term> columns_done;
   std::optional<Term> info;
-  for (std::int64_t i = 0; i < n && !b.failed(); ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {
     const Term first = columns(x, 0, 1);
     const Term square = rows(first, 0, 1);
     const Term is_bad = (!(square > 0)).to(ScalarType::I32) * (i + 1);
@@ -368,7 +363,7 @@ Replacement linalg_cholesky_ex(Builder& b, const OpCall& call) {
 Term solve_triangle(Builder& b, const Term& t, const Term& y, bool is_upper, bool has_unit_diagonal,
                     std::int64_t n) {
   std::optional<Term> known;  // solution of the rows above, or below
-  for (std::int64_t step = 0; step < n && !b.failed(); ++step) {
+  for (std::int64_t step = 0; step < n; ++step) {
     const std::int64_t i = is_upper ? n - 1 - step : step;
     const Term row = rows(t, i, i + 1);
     Term x = rows(y, i, i + 1);
@@ -494,7 +489,7 @@ Replacement linalg_qr(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "A");
   std::vector<Term> r;
   std::vector<Reflection> reflections;
-  for (std::int64_t k = 0; k < std::min(m, n) && !b.failed(); ++k) {
+  for (std::int64_t k = 0; k < std::min(m, n); ++k) {
     Term row = rows(x, 0, 1);
     if (k + 1 < m) {  // a single element needs no reflection
       const Reflection& by = reflections.emplace_back(reflect(columns(x, 0, 1)));
@@ -508,7 +503,6 @@ Replacement linalg_qr(Builder& b, const OpCall& call) {
     }
     r.push_back(k == 0 ? row : row.call("aten.constant_pad_nd.default", {Ints{k, 0}}));
   }
-  if (b.failed()) return failure_of(b);
   Term upper = joined(b, r, -2);
   if (mode == QrMode::Complete && m > n)
     upper = upper.call("aten.constant_pad_nd.default", {Ints{0, 0, 0, m - n}});
@@ -563,43 +557,39 @@ Replacement matrix_exp(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> matrix_decomposition_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.linalg_solve.default(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+      {"aten.linalg_solve(Tensor A, Tensor B, *, bool left=True)",
        in_autocast(AutocastF32, composite(infer_solve, linalg_solve))},
-      {"aten.linalg_solve_ex.default(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
-       "(Tensor result, Tensor info)",
+      {"aten.linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor "
+       "result, Tensor info)",
        composite(infer_solve_ex, linalg_solve_ex)},
-      {"aten.linalg_inv.default(Tensor A) -> Tensor",
-       in_autocast(AutocastF32, composite(infer_square_matrix, inverse))},
-      {"aten.inverse.default(Tensor self) -> Tensor",
-       in_autocast(AutocastF32, composite(infer_square_matrix, inverse))},
-      {"aten.linalg_inv_ex.default(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+      {"aten.linalg_inv(Tensor A)", in_autocast(AutocastF32, composite(infer_square_matrix, inverse))},
+      {"aten.inverse(Tensor self)", in_autocast(AutocastF32, composite(infer_square_matrix, inverse))},
+      {"aten.linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
        written_by("linalg_inv_ex.inverse", in_autocast(AutocastF32, composite(infer_matrix_ex, inverse_ex)))},
-      {"aten.linalg_det.default(Tensor A) -> Tensor", composite(infer_det, det)},
-      {"aten.det.default(Tensor self) -> Tensor", composite(infer_det, det)},
-      {"aten.linalg_slogdet.default(Tensor A) -> (Tensor sign, Tensor logabsdet)",
-       composite(infer_slogdet, slogdet)},
-      {"aten.slogdet.default(Tensor self) -> (Tensor sign, Tensor logabsdet)",
-       composite(infer_slogdet, slogdet)},
-      {"aten.logdet.default(Tensor self) -> Tensor", composite(infer_det, logdet)},
-      {"aten.linalg_cholesky.default(Tensor self, *, bool upper=False) -> Tensor",
+      {"aten.linalg_det(Tensor A)", composite(infer_det, det)},
+      {"aten.det(Tensor self)", composite(infer_det, det)},
+      {"aten.linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", composite(infer_slogdet, slogdet)},
+      {"aten.slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", composite(infer_slogdet, slogdet)},
+      {"aten.logdet(Tensor self)", composite(infer_det, logdet)},
+      {"aten.linalg_cholesky(Tensor self, *, bool upper=False)",
        in_autocast(AutocastF32, composite(infer_square_matrix, linalg_cholesky))},
-      {"aten.cholesky.default(Tensor self, bool upper=False) -> Tensor",
+      {"aten.cholesky(Tensor self, bool upper=False)",
        in_autocast(AutocastF32, composite(infer_square_matrix, linalg_cholesky))},
-      {"aten.linalg_cholesky_ex.default(Tensor self, *, bool upper=False, bool check_errors=False) -> "
-       "(Tensor L, Tensor info)",
+      {"aten.linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
+       "Tensor info)",
        written_by("linalg_cholesky_ex.L",
                   in_autocast(AutocastF32, composite(infer_matrix_ex, linalg_cholesky_ex)))},
-      {"aten.cholesky_solve.default(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+      {"aten.cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
        in_autocast(AutocastF32, composite(infer_cholesky_solve, cholesky_solve))},
-      {"aten.cholesky_inverse.default(Tensor self, bool upper=False) -> Tensor",
+      {"aten.cholesky_inverse(Tensor self, bool upper=False)",
        in_autocast(AutocastF32, composite(infer_square_matrix, cholesky_inverse))},
-      {"aten.linalg_solve_triangular.default(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
-       "unitriangular=False) -> Tensor",
+      {"aten.linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
+       "unitriangular=False)",
        composite(infer_solve_triangular, solve_triangular)},
-      {"aten.linalg_qr.default(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
+      {"aten.linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
        in_autocast(AutocastF32, composite(infer_qr, linalg_qr))},
-      {"aten.linalg_matrix_exp.default(Tensor self) -> Tensor", composite(infer_square_matrix, matrix_exp)},
-      {"aten.matrix_exp.default(Tensor self) -> Tensor", composite(infer_square_matrix, matrix_exp)},
+      {"aten.linalg_matrix_exp(Tensor self)", composite(infer_square_matrix, matrix_exp)},
+      {"aten.matrix_exp(Tensor self)", composite(infer_square_matrix, matrix_exp)},
   };
   return lines;
 }

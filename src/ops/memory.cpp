@@ -33,10 +33,6 @@ Replacement type_as(Builder& b, const OpCall& call) {
   return converted_to(b, call, call.tensor("other").dtype);
 }
 
-Replacement contiguous(Builder& b, const OpCall& call) {
-  return one(b.call("aten.alias.default", {call["self"]}));
-}
-
 // Returns src in the type and sizes of self.
 Replacement copy(Builder& b, const OpCall& call) {
   Value* src = b.own(call.value("src"));
@@ -71,45 +67,44 @@ constexpr OpRules converting(OpFlag flags = MayView) {
 
 std::span<const OpLine> memory_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.clone.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.clone(Tensor self, *, MemoryFormat? memory_format=None)",
        on_complex(each_part, {.flags = Core,
                               .view_kind = ViewKind::Copy,
                               .out = "clone.out",
                               .infer = infer_same_type,
                               .identity = always})},
-      {"aten._to_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> "
-       "Tensor",
+      {"aten._to_copy(Tensor self, *, ScalarType? dtype=None, ..., bool non_blocking=False, MemoryFormat? "
+       "memory_format=None)",
        on_complex(complex_conversion, {.flags = Core,
                                        .view_kind = ViewKind::Copy,
                                        .out = "_to_copy.out",
                                        .infer = infer_converted,
                                        .identity = always})},
-      {"aten.contiguous.default(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-       {.flags = MayView, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
+      {"aten.contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+       {.flags = MayView,
+        .infer = infer_same_type,
+        .decompose = text<"alias(self)">,
+        .write_back = write_whole}},
       {"aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
        "MemoryFormat? memory_format=None) -> Tensor(a)",
        converting()},
       {"aten.to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool "
        "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
        converting()},
-      {"aten.to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? "
-       "memory_format=None) -> Tensor(a)",
+      {"aten.to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, ..., bool non_blocking=False, bool "
+       "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
        converting()},
       {"aten.to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
        "memory_format=None) -> Tensor(a)",
        {.flags = MayView, .infer = infer_like_other, .decompose = type_as, .write_back = write_whole}},
-      {"aten.type_as.default(Tensor self, Tensor other) -> Tensor",
-       composite(infer_like_other, type_as, MayView)},
-      {"aten.copy.default(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+      {"aten.type_as(Tensor self, Tensor other)", composite(infer_like_other, type_as, MayView)},
+      {"aten.copy(Tensor self, Tensor src, bool non_blocking=False)",
        composite(infer_same_type, copy, InPlaceVariant)},
-      {"dim_order_ops._to_dim_order_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, int[]? "
-       "dim_order=None) -> Tensor",
+      {"dim_order_ops._to_dim_order_copy.default(Tensor self, *, ScalarType? dtype=None, ..., bool "
+       "non_blocking=False, int[]? dim_order=None)",
        copying("dim_order_ops::_to_dim_order_copy.out", infer_converted)},
       {"dim_order_ops._clone_dim_order.default(Tensor self, *, bool non_blocking=False, int[]? "
-       "dim_order=None) -> Tensor",
+       "dim_order=None)",
        copying("dim_order_ops::_clone_dim_order.out", infer_same_type)},
   };
   return lines;

@@ -46,7 +46,7 @@ Replacement next_after(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> neighbor_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.nextafter.default(Tensor self, Tensor other) -> Tensor", formula(next_after, InPlaceVariant)},
+      {"aten.nextafter(Tensor self, Tensor other)", formula(next_after, InPlaceVariant)},
   };
   return lines;
 }

@@ -64,7 +64,7 @@ Types infer_channel_norm(const OpCall& call) {
 
 Replacement first_of(Builder& b, std::string_view op, std::initializer_list<BuilderArgument> args) {
   std::vector<Value*> results = b.call_all(op, args);
-  return one(results.empty() ? nullptr : results[0]);
+  return one(results[0]);
 }
 
 // Uses the input's own statistics, or the running ones.
@@ -99,7 +99,7 @@ Replacement norm_in_f32(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
   for (std::size_t i = 0; i < results.size(); ++i)
     results[i] = to_dtype(b, results[i], types[i].tensor.dtype);
-  return results.empty() ? Replacement(failure_of(b)) : Replacement(std::move(results));
+  return results;
 }
 // Kernels take parameters of the input's type; torch computes half precision with f32 parameters in f32.
 Replacement norm_in_one_type(Builder& b, const OpCall& call) {
@@ -117,7 +117,7 @@ Replacement layer_norm_of_halves(Builder& b, const OpCall& call) {
 
 Replacement batch_norm(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, native_batch_norm(b, call));
-  return one(results.empty() ? nullptr : results[0]);
+  return one(results[0]);
 }
 
 // Moves the running statistics toward those of the input by `momentum`.
@@ -176,7 +176,6 @@ Replacement batch_norm_with_update_functional(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all("aten._native_batch_norm_legit_functional.default",
                                            {call["input"], call["weight"], call["bias"], call["running_mean"],
                                             call["running_var"], true, call["momentum"], call["eps"]});
-  if (results.empty()) return failure_of(b);
   results.insert(results.begin() + reserve_at, b.call("aten.full.default", {Dims{0}, 0, ScalarType::U8}));
   return results;
 }
@@ -243,10 +242,8 @@ Replacement group_norm_near_zero(Builder& b, const OpCall& call) {
   Value* first = b.call("aten.slice.Tensor", {rows, 2, 0, 1});
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* distances = b.call("aten.sub.Tensor", {rows, first});
-  if (b.failed()) return failure_of(b);
   args[0] = b.view(distances, input.sizes);
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
-  if (b.failed()) return failure_of(b);
   results[1] = b.call("aten.add.Tensor", {results[1], b.view(first, {batch, groups})});
   return results;
 }
@@ -298,9 +295,6 @@ Replacement instance_norm_functional(Builder& b, const OpCall& call) {
 
 // --- weight norm: v * (g / |v|), with the norm over all dimensions but one
 
-Types infer_weight_norm(const OpCall& call) {
-  return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
-}
 Replacement weight_norm(Builder& b, const OpCall& call) {
   std::size_t rank = call.tensor("v").rank();
   TRY(std::size_t kept, wrap_dim(call.integer("dim"), rank));
@@ -318,35 +312,34 @@ Replacement weight_norm(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> norm_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
-       "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+      {"aten.batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+       "running_var, bool training, float momentum, float eps, bool cudnn_enabled)",
        {.infer = infer_channel_norm,
         .decompose = batch_norm,
         .functional = "aten._native_batch_norm_legit_functional.default"}},
-      {"aten.native_batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
-       "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      {"aten.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        {.infer = infer_native_batch_norm,
         .decompose = native_batch_norm,
         .functional = "aten._native_batch_norm_legit_functional.default"}},
-      {"aten._native_batch_norm_legit.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
-       "running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
-       "Tensor)",
+      {"aten._native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+       "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        {.infer = infer_native_batch_norm,
         .decompose = native_batch_norm,
         .functional = "aten._native_batch_norm_legit_functional.default"}},
-      {"aten._native_batch_norm_legit_functional.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+      {"aten._native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
        "Tensor, Tensor running_mean_out, Tensor running_var_out)",
        composite(infer_batch_norm_functional, batch_norm_functional)},
-      {"aten._batch_norm_with_update.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
-       "running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+      {"aten._batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+       "Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
        {.infer = infer_batch_norm_with_update,
         .functional = "aten._batch_norm_with_update_functional.default"}},
-      {"aten._batch_norm_with_update_functional.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+      {"aten._batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, "
        "Tensor running_mean_out, Tensor running_var_out)",
        composite(infer_batch_norm_with_update_functional, batch_norm_with_update_functional)},
-      {"aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+      {"aten._native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        {.flags = Core,
         .out = "_native_batch_norm_legit_no_training.out",
@@ -355,39 +348,37 @@ std::span<const OpLine> norm_ops() {
       {"aten._native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
        "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        kernel("_native_batch_norm_legit.no_stats_out", infer_batch_norm_training)},
-      {"aten.native_layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
-       "bias, float eps) -> (Tensor, Tensor, Tensor)",
+      {"aten.native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float "
+       "eps) -> (Tensor, Tensor, Tensor)",
        {.flags = Core,
         .out = "native_layer_norm.out",
         .infer = infer_native_layer_norm,
         .decompose = norm_in_one_type,
         .fit = layer_norm_of_halves}},
-      {"aten.layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
-       "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+      {"aten.layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
+       "float eps=1.0000000000000001e-05, bool cudnn_enable=True)",
        composite(infer_like_input, layer_norm)},
-      {"aten.rms_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) "
-       "-> Tensor",
+      {"aten.rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None)",
        composite(infer_like_input, rms_norm)},
-      {"aten.native_group_norm.default(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
-       "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+      {"aten.native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, "
+       "int group, float eps) -> (Tensor, Tensor, Tensor)",
        {.flags = Core,
         .out = "native_group_norm.out",
         .infer = infer_native_group_norm,
         .decompose = norm_in_one_type,
         .fit = group_norm_near_zero}},
-      {"aten.group_norm.default(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
-       "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+      {"aten.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+       "eps=1.0000000000000001e-05, bool cudnn_enabled=True)",
        composite(infer_like_input, group_norm)},
-      {"aten.instance_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
-       "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+      {"aten.instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+       "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled)",
        {.infer = infer_channel_norm, .decompose = instance_norm, .functional = instance_norm_in_training}},
       {"depute.instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
        "running_var, bool use_input_stats, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        {.origin = OpOrigin::Compiler,
         .infer = infer_instance_norm_functional,
         .decompose = instance_norm_functional}},
-      {"aten._weight_norm.default(Tensor v, Tensor g, int dim=0) -> Tensor",
-       composite(infer_weight_norm, weight_norm)},
+      {"aten._weight_norm(Tensor v, Tensor g, int dim=0)", derived(weight_norm)},
   };
   return lines;
 }

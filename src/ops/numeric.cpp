@@ -9,37 +9,13 @@
 
 #include "ops/complex_functions.h"
 #include "ops/formula.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
 // --- tests
-
-Term filled_like(const Term& x, bool value) {
-  return x.call("aten.full_like.default", {value, ScalarType::Bool});
-}
-
-Replacement isfinite(Builder& b, const OpCall& call) {
-  Term x = tensor_operand(b, call, "self");
-  return result(call,
-                is_floating(x.dtype()) || is_complex(x.dtype()) ? abs(x) < infinity : filled_like(x, true));
-}
-Replacement is_equal_to(Builder& b, const OpCall& call, double number) {
-  Term x = tensor_operand(b, call, "self");
-  return result(call, is_floating(x.dtype()) ? x == number : filled_like(x, false));
-}
-Replacement isposinf(Builder& b, const OpCall& call) {
-  return is_equal_to(b, call, infinity);
-}
-Replacement isneginf(Builder& b, const OpCall& call) {
-  return is_equal_to(b, call, -infinity);
-}
-Replacement isreal(Builder& b, const OpCall& call) {
-  Term x = tensor_operand(b, call, "self");
-  if (is_complex(x.dtype())) return one(b.call("aten.eq.Scalar", {imaginary_part(b, x.value()), 0}));
-  return result(call, filled_like(x, true));
-}
 
 // |a - b| <= atol + |rtol * b|. Infinities are close only to themselves, hence the extra `a == b`.
 Replacement isclose(Builder& b, const OpCall& call) {
@@ -60,7 +36,7 @@ Replacement isin(const OpCall& call, const Term& elements, const Term& tests) {
   Term row = tests.rank() == 1 ? tests : tests.call("aten.view.default", {std::vector<std::int64_t>{-1}});
   Term is_equal = elements.call("aten.unsqueeze.default", {-1}) == row;
   Term found = is_equal.call("aten.any.dim", {-1});
-  return result(call, call.boolean("invert") ? !found : found);
+  return one((call.boolean("invert") ? !found : found).value());
 }
 Replacement isin_tensors(Builder& b, const OpCall& call) {
   return isin(call, operand(b, call, "elements"), operand(b, call, "test_elements"));
@@ -68,32 +44,19 @@ Replacement isin_tensors(Builder& b, const OpCall& call) {
 Replacement isin_number(Builder& b, const OpCall& call) {
   Term elements = operand(b, call, "elements");
   Operand number = call["test_element"];
-  return result(call, call.boolean("invert") ? elements != number : elements == number);
+  return one((call.boolean("invert") ? elements != number : elements == number).value());
 }
 Replacement number_isin(Builder& b, const OpCall& call) {
   return isin(call, operand(b, call, "element"), operand(b, call, "test_elements"));
 }
-Types infer_isin(const OpCall& call) {
-  const Argument& elements = call[0];
-  bool is_tensor = elements.is_value() && elements.as_value()->type().is_tensor();
-  return tensor_result(ScalarType::Bool, is_tensor ? elements.as_value()->tensor().sizes : Dims{});
-}
 
 // --- signs
-
-Replacement sgn(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sign.default", {call["self"]}));
-}
 
 // The angle of (-1, x) distinguishes -0 from 0.
 Term is_negative(const Term& x) {
   if (!is_floating(x.dtype())) return x < 0;
   Term minus_one(x.builder(), x.builder().call("aten.scalar_tensor.default", {-1, x.dtype()}));
   return x.call("aten.atan2.default", {minus_one.value()}) < 0;
-}
-Replacement signbit(Builder& b, const OpCall& call) {
-  Term x = tensor_operand(b, call, "self");
-  return result(call, x.dtype() == ScalarType::Bool ? filled_like(x, false) : is_negative(x));
 }
 Replacement copysign(Builder& b, const OpCall& call) {
   Term size = abs(operand(b, call, "self"));
@@ -105,16 +68,6 @@ Types infer_angle(const OpCall& call) {
   TRY(const std::vector<Type> types, infer_promoted(call));
   return tensor_result(part_of(types[0].tensor.dtype), types[0].tensor.sizes);
 }
-Replacement angle(Builder& b, const OpCall& call) {
-  Term x = operand(b, call, "self");
-  x = x.to(computing_type(x.dtype()));
-  return result(call, where(x < 0, std::numbers::pi, where(is_nan(x), x, 0.0)));
-}
-Replacement heaviside(Builder& b, const OpCall& call) {
-  Term x = operand(b, call, "self");
-  return result(call, where(x == 0, operand(b, call, "values"), (x > 0).to(x.dtype())));
-}
-
 // --- parts of numbers
 
 double largest_of(ScalarType type) {
@@ -134,11 +87,6 @@ Replacement nan_to_num(Builder& b, const OpCall& call) {
   y = where(x == infinity, number("posinf", largest), y);
   return result(call, where(x == -infinity, number("neginf", -largest), y));
 }
-Replacement frac(Builder& b, const OpCall& call) {
-  Term x = tensor_operand(b, call, "self");
-  return result(call, x - trunc(x));
-}
-
 // Like torch: the power of ten has the type of the computation.
 Replacement round_decimals(Builder& b, const OpCall& call) {
   std::int64_t decimals = call.integer("decimals");
@@ -149,34 +97,6 @@ Replacement round_decimals(Builder& b, const OpCall& call) {
   Term scaled = decimals > 0 ? wide * power : wide / power;
   Term rounded = scaled.call("aten.round.default");
   return result(call, decimals > 0 ? rounded / power : rounded * power);
-}
-
-// Returns 2 to the power of integers, which is exact.
-Term power_of_two(const Term& exponent) {
-  return {exponent.builder(), exponent.builder().call("aten.pow.Scalar", {2.0, exponent.value()})};
-}
-
-Types infer_frexp(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
-                           tensor_type({.dtype = ScalarType::I32, .sizes = self.sizes})};
-}
-// The logarithm gives the exponent except for its last bit, which the mantissa corrects. Computed in f64 and
-// in two steps, so that no power of two overflows.
-Replacement frexp(Builder& b, const OpCall& call) {
-  Term x = tensor_operand(b, call, "self");
-  Term wide = x.to(ScalarType::F64);
-  Term is_number = (abs(wide) < infinity) & (wide != 0);
-  Term exponent = floor(where(is_number, wide, 1.0).call("aten.abs.default").call("aten.log2.default")) + 1;
-  Term half = floor(exponent * 0.5);
-  Term mantissa = wide / power_of_two(half) / power_of_two(exponent - half);
-  Term is_high = abs(mantissa) >= 1, is_low = abs(mantissa) < 0.5;
-  mantissa = where(is_high, mantissa * 0.5, where(is_low, mantissa * 2, mantissa));
-  exponent = where(is_high, exponent + 1, where(is_low, exponent - 1, exponent));
-  return std::vector<Value*>{
-      where(is_number, mantissa, wide).to(x.dtype()).value(),
-      where(is_number, exponent, 0.0).to(ScalarType::I32).value(),
-  };
 }
 
 // self * 2^other; the power of an integer is f32
@@ -193,46 +113,8 @@ Types infer_ldexp(const OpCall& call) {
   TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("other").sizes));
   return tensor_result(ldexp_type(call), std::move(sizes));
 }
-Replacement ldexp(Builder& b, const OpCall& call) {
-  Term exponent = tensor_operand(b, call, "other");
-  if (!is_floating(exponent.dtype()) && !is_complex(exponent.dtype()))
-    exponent = exponent.to(ScalarType::F32);
-  return result(call, tensor_operand(b, call, "self") * power_of_two(exponent));
-}
-
-Replacement float_power(Builder& b, const OpCall& call) {
-  auto wide = [&](std::string_view name) -> BuilderArgument {
-    const Argument& argument = call[name];
-    bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
-    if (!is_tensor) return argument;
-    return tensor_operand(b, call, name).to(ScalarType::F64).value();
-  };
-  bool is_number_first = call.def().args[0].type == ArgType::Scalar;
-  bool is_number_last = call.def().args[1].type == ArgType::Scalar;
-  std::string_view op = is_number_first  ? "aten.pow.Scalar"
-                        : is_number_last ? "aten.pow.Tensor_Scalar"
-                                         : "aten.pow.Tensor_Tensor";
-  return one(b.call(op, {wide("self"), wide("exponent")}));
-}
-Types infer_float_power(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_like_first(call));
-  types[0].tensor.dtype = ScalarType::F64;
-  return types;
-}
 
 // --- two numbers
-
-// Ignores NaN.
-Replacement fmax(Builder& b, const OpCall& call) {
-  Term self = operand(b, call, "self"), other = operand(b, call, "other");
-  if (!is_floating(self.dtype())) return result(call, max(self, other));
-  return result(call, where((self >= other) | is_nan(other), self, other));
-}
-Replacement fmin(Builder& b, const OpCall& call) {
-  Term self = operand(b, call, "self"), other = operand(b, call, "other");
-  if (!is_floating(self.dtype())) return result(call, min(self, other));
-  return result(call, where((self <= other) | is_nan(other), self, other));
-}
 
 // The larger one times sqrt(1 + ratio^2): squares of large numbers would be infinite. Divided is by a number
 // that is neither zero nor infinite. Beside an infinity NaN does not count.
@@ -244,16 +126,6 @@ Replacement hypot(Builder& b, const OpCall& call) {
       min(self, other) / larger.call("aten.clamp.default", {least, largest_of(larger.dtype())});
   const Term length = larger * sqrt(ratio * ratio + 1);
   return result(call, where((self == infinity) | (other == infinity), infinity, length));
-}
-
-Term degrees(Builder& b, const OpCall& call, double factor) {
-  return float_operand(b, call, "self") * factor;
-}
-Replacement deg2rad(Builder& b, const OpCall& call) {
-  return result(call, degrees(b, call, std::numbers::pi / 180));
-}
-Replacement rad2deg(Builder& b, const OpCall& call) {
-  return result(call, degrees(b, call, 180 / std::numbers::pi));
 }
 
 // Starts from the nearer end, so that a weight of 1 returns the end exactly.
@@ -311,14 +183,15 @@ constexpr OpRules test(DecomposeFunction decompose) {
   return composite(infer_bool, decompose, Pointwise);
 }
 constexpr OpRules isin_rules(DecomposeFunction decompose, const char* promotes) {
-  return {.promotes = promotes, .infer = infer_isin, .decompose = decompose};
+  return {.promotes = promotes, .decompose = decompose};
 }
-constexpr OpRules float_power_rules(OpFlag flags = None) {
-  return composite(infer_float_power, float_power, Pointwise | flags);
+constexpr OpRules float_power(DecomposeFunction decompose) {
+  return derived(decompose, Pointwise);
 }
 
 constexpr OpRules angle_rules() {
-  OpRules rules = on_complex(complex_angle, float_formula(angle));
+  OpRules rules = on_complex(complex_angle,
+                             float_formula(wide_text<"where(self < 0, pi, where(isnan(self), self, 0.0))">));
   rules.infer = infer_angle;
   return rules;
 }
@@ -327,66 +200,85 @@ constexpr OpRules angle_rules() {
 
 std::span<const OpLine> numeric_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.isfinite.default(Tensor self) -> Tensor", test(isfinite)},
-      {"aten.isposinf.default(Tensor self) -> Tensor", test(isposinf)},
-      {"aten.isneginf.default(Tensor self) -> Tensor", test(isneginf)},
-      {"aten.isreal.default(Tensor self) -> Tensor", test(isreal)},
-      {"aten.isclose.default(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, "
-       "bool "
-       "equal_nan=False) -> Tensor",
+      {"aten.isfinite(Tensor self)",
+       test(text<"is_float(self) | is_complex(self) ? abs(self) < inf : full_like(self, true, bool)">)},
+      {"aten.isposinf(Tensor self)",
+       test(text<"is_float(self) ? self == inf : full_like(self, false, bool)">)},
+      {"aten.isneginf(Tensor self)",
+       test(text<"is_float(self) ? self == -inf : full_like(self, false, bool)">)},
+      {"aten.isreal(Tensor self)",
+       test(text<"is_complex(self) ? imag(self) == 0 : full_like(self, true, bool)">)},
+      {"aten.isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool "
+       "equal_nan=False)",
        {.flags = Pointwise, .promotes = "self other", .infer = infer_bool, .decompose = isclose}},
       {"aten.isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool "
-       "invert=False) -> Tensor",
+       "invert=False)",
        isin_rules(isin_tensors, "elements test_elements")},
       {"aten.isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
-       "invert=False) -> Tensor",
+       "invert=False)",
        isin_rules(isin_number, "elements test_element")},
       {"aten.isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
-       "invert=False) -> Tensor",
+       "invert=False)",
        isin_rules(number_isin, "element test_elements")},
-      {"aten.sgn.default(Tensor self) -> Tensor",
-       on_complex(complex_function<sgn>, composite_pointwise(sgn, InPlaceVariant))},
-      {"aten.signbit.default(Tensor self) -> Tensor", test(signbit)},
-      {"aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("copysign.out", formula(copysign, InPlaceVariant | PromotesToFloat))},
-      {"aten.copysign.Scalar(Tensor self, Scalar other) -> Tensor",
-       formula(copysign, InPlaceVariant | PromotesToFloat)},
-      {"aten.angle.default(Tensor self) -> Tensor", angle_rules()},
-      {"aten.heaviside.default(Tensor self, Tensor values) -> Tensor",
-       formula(heaviside, InPlaceVariant, "self values")},
-      {"aten.nan_to_num.default(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
-       "Tensor",
+      {"aten.sgn(Tensor self)",
+       on_complex(complex_function<sgn>, composite_pointwise(text<"sign(self)">, InPlaceVariant))},
+      {"aten.signbit(Tensor self)",
+       test(text<"dtype(self) == bool ? full_like(self, false, bool) : is_negative(self)">)},
+      {"aten.copysign.Tensor(Tensor self, Tensor other)",
+       with_scalar(written_by("copysign.out", formula(copysign, InPlaceVariant | PromotesToFloat)))},
+      {"aten.angle(Tensor self)", angle_rules()},
+      {"aten.heaviside(Tensor self, Tensor values)",
+       formula(text<"x = promoted(self); where(x == 0, promoted(values), to(x > 0, dtype(x)))">,
+               InPlaceVariant, "self values")},
+      {"aten.nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
        composite_pointwise(nan_to_num, InPlaceVariant)},
-      {"aten.frac.default(Tensor self) -> Tensor", composite_pointwise(frac, InPlaceVariant)},
-      {"aten.round.decimals(Tensor self, *, int decimals) -> Tensor",
+      {"aten.frac(Tensor self)", composite_pointwise(text<"self - trunc(self)">, InPlaceVariant)},
+      {"aten.round.decimals(Tensor self, *, int decimals)",
        composite_pointwise(round_decimals, InPlaceVariant)},
-      {"aten.special_round.default(Tensor self, *, int decimals=0) -> Tensor",
-       composite_pointwise(round_decimals)},
-      {"aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", composite(infer_frexp, frexp)},
-      {"aten.ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("ldexp.out", composite(infer_ldexp, ldexp, Pointwise))},
-      {"aten.ldexp_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+      {"aten.special_round(Tensor self, *, int decimals=0)", composite_pointwise(round_decimals)},
+      // The logarithm gives the exponent except for its last bit, which the mantissa corrects. Computed in f64
+      // and in two steps, so that no power of two overflows.
+      {"aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+       derived(text<"wide = to(self, f64); is_number = (abs(wide) < inf) & (wide != 0); exponent = "
+                    "floor(log2(abs(where(is_number, wide, 1.0)))) + 1; half = floor(exponent * 0.5); "
+                    "mantissa = wide / power_of_two(half) / power_of_two(exponent - half); is_high = "
+                    "abs(mantissa) >= 1; is_low = abs(mantissa) < 0.5; mantissa = where(is_high, mantissa * "
+                    "0.5, where(is_low, mantissa * 2, mantissa)); exponent = where(is_high, exponent + 1, "
+                    "where(is_low, exponent - 1, exponent)); to(where(is_number, mantissa, wide), "
+                    "dtype(self)), to(where(is_number, exponent, 0.0), i32)">)},
+      {"aten.ldexp.Tensor(Tensor self, Tensor other)",
+       written_by("ldexp.out", composite(infer_ldexp,
+                                         text<"power = is_float(other) | is_complex(other) ? other : "
+                                              "to(other, f32); as_result(self * power_of_two(power))">,
+                                         Pointwise))},
+      {"aten.ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.ldexp.Tensor"}},
-      {"aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_rules()},
-      {"aten.float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_rules()},
-      {"aten.float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_rules()},
+      {"aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent)",
+       float_power(text<"x = to(self, f64); pow.Tensor_Tensor(x, to(exponent, f64))">)},
+      {"aten.float_power.Tensor_Scalar(Tensor self, Scalar exponent)",
+       float_power(text<"pow.Tensor_Scalar(to(self, f64), exponent)">)},
+      {"aten.float_power.Scalar(Scalar self, Tensor exponent)",
+       float_power(text<"pow.Scalar(self, to(exponent, f64))">)},
       {"aten.float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Tensor"}},
       {"aten.float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Scalar"}},
-      {"aten.fmax.default(Tensor self, Tensor other) -> Tensor", formula(fmax)},
-      {"aten.fmin.default(Tensor self, Tensor other) -> Tensor", formula(fmin)},
-      {"aten.hypot.default(Tensor self, Tensor other) -> Tensor", formula(hypot, InPlaceVariant)},
-      {"aten.deg2rad.default(Tensor self) -> Tensor", float_formula(deg2rad, InPlaceVariant)},
-      {"aten.rad2deg.default(Tensor self) -> Tensor", float_formula(rad2deg, InPlaceVariant)},
-      {"aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-       formula(lerp, InPlaceVariant, "self end")},
-      {"aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+      {"aten.fmax(Tensor self, Tensor other)",
+       formula(promoted_text<"is_float(self) ? where((self >= other) | isnan(other), self, other) : "
+                             "maximum(self, other)">)},
+      {"aten.fmin(Tensor self, Tensor other)",
+       formula(promoted_text<"is_float(self) ? where((self <= other) | isnan(other), self, other) : "
+                             "minimum(self, other)">)},
+      {"aten.hypot(Tensor self, Tensor other)", formula(hypot, InPlaceVariant)},
+      {"aten.deg2rad(Tensor self)", float_formula(wide_text<"self * (pi / 180)">, InPlaceVariant)},
+      {"aten.rad2deg(Tensor self)", float_formula(wide_text<"self * (180 / pi)">, InPlaceVariant)},
+      {"aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight)", formula(lerp, InPlaceVariant, "self end")},
+      {"aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
        formula(lerp, InPlaceVariant, "self end weight")},
-      {"aten.logaddexp.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp)},
-      {"aten.logaddexp2.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp2)},
-      {"aten.gcd.default(Tensor self, Tensor other) -> Tensor", formula(gcd, InPlaceVariant)},
-      {"aten.lcm.default(Tensor self, Tensor other) -> Tensor", formula(lcm, InPlaceVariant)},
+      {"aten.logaddexp(Tensor self, Tensor other)", formula(logaddexp)},
+      {"aten.logaddexp2(Tensor self, Tensor other)", formula(logaddexp2)},
+      {"aten.gcd(Tensor self, Tensor other)", formula(gcd, InPlaceVariant)},
+      {"aten.lcm(Tensor self, Tensor other)", formula(lcm, InPlaceVariant)},
   };
   return lines;
 }

@@ -13,6 +13,7 @@
 #include "depute/builder.h"
 #include "ops/choices.h"
 #include "ops/complex_forms.h"
+#include "ops/derived_types.h"
 #include "ops/kernel_rules.h"
 #include "ops/op_table.h"
 #include "ops/out_variant.h"
@@ -59,7 +60,8 @@ void fill_rules(OpDef& def, const OpRules& rules) {
   def.flags = rules.flags;
   def.origin = rules.origin;
   def.view_kind = rules.view_kind;
-  def.infer = rules.infer;
+  def.infer =
+      rules.infer == nullptr && rules.decompose != nullptr ? internal::infer_from_decomposition : rules.infer;
   def.decompose = rules.decompose;
   def.identity = rules.identity;
   def.write_back = rules.write_back;
@@ -76,19 +78,20 @@ const OpDef* parse(const Entry& entry) {
   const OpLine& line = *entry.line;
   auto parsed = std::make_unique<OpDef>();
   OpDef& def = *parsed;
+  const std::string schema = internal::schema_of(line);
   switch (entry.variant) {
     case Variant::None:
-      internal::parse_schema(line.schema, def);
+      internal::parse_schema(schema, def);
       fill_rules(def, line.rules);
       return parsed.release();
     case Variant::InPlace:
-      internal::parse_schema(internal::inplace_schema(line.schema), def);
+      internal::parse_schema(internal::inplace_schema(schema), def);
       def.flags = line.rules.flags & (OpFlag::Pointwise | OpFlag::Random | OpFlag::View | OpFlag::MayView);
       def.infer = infer_same_type;
       if (line.rules.promotes != nullptr) mark_promoted(def, line.rules.promotes);
       break;
     case Variant::Copy:
-      internal::parse_schema(internal::copy_schema(line.schema), def);
+      internal::parse_schema(internal::copy_schema(schema), def);
       def.view_kind = line.rules.view_kind;
       def.infer = line.rules.infer;
       def.decompose = call_functional;
@@ -98,7 +101,7 @@ const OpDef* parse(const Entry& entry) {
       def.flags = line.rules.flags & OpFlag::Random;
       break;
   }
-  def.functional = Name(internal::schema_name(line.schema));
+  def.functional = Name(internal::schema_name(schema));
   return parsed.release();
 }
 
@@ -160,6 +163,7 @@ class TorchOps final : public OpTable {
     if ((line.rules.flags & OpFlag::CopyVariant) != OpFlag::None) {
       add(line, Variant::Copy, variant_names_.emplace_back(internal::copy_name(name)));
     }
+    if (line.rules.has_scalar) add(scalar_lines_.emplace_back(line).line);
   }
 
   void add(const OpLine& line, Variant variant, std::string_view name) {
@@ -169,7 +173,7 @@ class TorchOps final : public OpTable {
   }
 
   Entry* entry_of(Name op) const {
-    const auto found = by_name_.find(op.str());
+    const auto found = by_name_.find(internal::name_in_line(op.str()));
     return found == by_name_.end() ? nullptr : &found->second;
   }
 
@@ -202,6 +206,7 @@ class TorchOps final : public OpTable {
   // Keyed by text, not by Name: a process uses few of these names, and interning all would cost time.
   mutable std::pmr::unordered_map<std::string_view, Entry> by_name_{&memory_};
   std::deque<std::string> variant_names_;
+  std::deque<internal::ScalarLine> scalar_lines_;
   std::vector<Entry*> entries_;  // in the order of their lines
   mutable std::once_flag out_named_;
   mutable std::unordered_map<std::string, Entry> out_variants_;  // by name

@@ -1,12 +1,20 @@
 // The notation of the families' tables: a schema line and the rules of one op.
 //
-//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", InPlaceVariant)},
+//   {"aten.relu(Tensor self)", unary("relu.out", InPlaceVariant)},
+//
+// A line is a schema in PyTorch's notation without what most have (full_schema() in schema.h): the
+// overload "default", a Tensor as the result, and layout, device and pin_memory of new tensors, which are
+// "...".
 //
 // The functions unary, binary, ... return the rules of whole classes, so most lines need nothing else. Names
 // of out variants without a namespace belong to aten.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "depute/infer.h"
 #include "depute/op.h"
@@ -15,6 +23,7 @@
 namespace depute::internal {
 
 using enum OpFlag;
+using Ints = std::vector<std::int64_t>;
 
 struct OpRules {
   OpFlag flags = None;
@@ -36,12 +45,22 @@ struct OpRules {
   DecomposeFunction fit = nullptr;  // rewrites calls that the kernel computes wrongly
   DecomposeFunction on_complex = nullptr;  // rewrites a call in real and imaginary parts (complex_forms.h)
   MacsFunction macs = nullptr;             // for product-like ops (macs.h)
+  const char* same_as = nullptr;           // the op that this is another name of (rename.h)
+  bool has_scalar = false;                 // the op also takes a number as `other` (out_variant.h)
 };
 
 // An IdentityFunction for ops that always return their argument.
 inline bool always(const OpCall&) {
   return true;
 }
+
+// A text as a template's argument.
+template <std::size_t size>
+struct Text {
+  char chars[size];
+  consteval Text(const char (&text)[size]) { std::copy_n(text, size, chars); }  // NOLINT: a conversion
+  constexpr operator std::string_view() const { return {chars, size - 1}; }     // NOLINT: a conversion
+};
 
 struct OpLine {
   const char* schema;
@@ -52,6 +71,12 @@ struct OpLine {
 #define DEPUTE_DECLARE_OPS(family) std::span<const OpLine> family##_ops();
 DEPUTE_OP_FAMILIES(DEPUTE_DECLARE_OPS)
 #undef DEPUTE_DECLARE_OPS
+
+// A decomposition with further arguments: given<extreme, true>.
+template <auto rule, auto... arguments>
+Replacement given(Builder& b, const OpCall& call) {
+  return rule(b, call, arguments...);
+}
 
 // --- rules for classes of ops
 
@@ -83,9 +108,18 @@ constexpr OpRules written_by(const char* out_variant, OpRules rules) {
   rules.out_variant = out_variant;
   return rules;
 }
+// Adds the overload with a number in place of the tensor `other`.
+constexpr OpRules with_scalar(OpRules rules) {
+  rules.has_scalar = true;
+  return rules;
+}
 // An op that torch composes of others.
 constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = None) {
   return {.flags = flags, .infer = infer, .decompose = decompose};
+}
+// Its result types follow from the decomposition (derived_types.h).
+constexpr OpRules derived(DecomposeFunction decompose, OpFlag flags = None) {
+  return {.flags = flags, .decompose = decompose};
 }
 constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags = None) {
   return {.flags = Pointwise | flags, .infer = infer_like_first, .decompose = decompose};

@@ -20,8 +20,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Term gather(const Term& x, std::size_t dim, const Term& indices) {
   return x.call("aten.gather.default", {static_cast<std::int64_t>(dim), indices.value()});
 }
@@ -162,12 +160,6 @@ Replacement median_along(Builder& b, const OpCall& call, bool ignores_nan) {
   Sorted sorted = sorted_of(x, dim, false);
   return pick(call, sorted, dim, middle(sorted, dim, ignores_nan));
 }
-Replacement median_dim(Builder& b, const OpCall& call) {
-  return median_along(b, call, false);
-}
-Replacement nanmedian_dim(Builder& b, const OpCall& call) {
-  return median_along(b, call, true);
-}
 Types infer_whole(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, {});
 }
@@ -179,12 +171,6 @@ Replacement median_of_all(Builder& b, const OpCall& call, bool ignores_nan) {
   Sorted sorted = order_of(line, 0, false);
   Term value = gather(sorted.values, 0, middle(sorted, 0, ignores_nan));
   return one(value.call("aten.squeeze.dim", {0}).value());
-}
-Replacement median(Builder& b, const OpCall& call) {
-  return median_of_all(b, call, false);
-}
-Replacement nanmedian(Builder& b, const OpCall& call) {
-  return median_of_all(b, call, true);
 }
 
 // Returns the most frequent element, the smallest if there are several, with its last index. NaNs are never
@@ -227,7 +213,6 @@ Replacement quantile_of(Builder& b, const OpCall& call, bool ignores_nan) {
   std::string_view way = call.text("interpolation");
   TRY(std::vector<Type> types, infer_quantile(call));
   Term rows = sorted_rows(b, call);
-  if (b.failed()) return failure_of(b);
   ScalarType dtype = rows.dtype();
   std::size_t last = rows.rank() - 1;
   Term values = order_of(rows, last, false).values;
@@ -261,13 +246,7 @@ Replacement quantile_of(Builder& b, const OpCall& call, bool ignores_nan) {
     low = low.call("aten.unsqueeze.default", {0}).call("aten.transpose.int", {0, -1});
     low = low.call("aten.transpose.int", {static_cast<std::int64_t>(dim) + 1, -1});
   }
-  return one(b.failed() ? nullptr : b.view(low.value(), types[0].tensor.sizes));
-}
-Replacement quantile(Builder& b, const OpCall& call) {
-  return quantile_of(b, call, false);
-}
-Replacement nanquantile(Builder& b, const OpCall& call) {
-  return quantile_of(b, call, true);
+  return one(b.view(low.value(), types[0].tensor.sizes));
 }
 
 // --- positions in sorted rows: the number of elements that are smaller, or not larger
@@ -339,53 +318,47 @@ Sorted order_of(const Term& x, std::size_t dim, bool descending) {
 
 std::span<const OpLine> order_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.sort.default(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+      {"aten.sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
        written_by("sort.values", composite(infer_sort, sort))},
       {"aten.sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, "
        "Tensor indices)",
        written_by("sort.values_stable", composite(infer_sort, sort))},
-      {"aten.argsort.default(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+      {"aten.argsort(Tensor self, int dim=-1, bool descending=False)", composite(infer_argsort, argsort)},
+      {"aten.argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False)",
        composite(infer_argsort, argsort)},
-      {"aten.argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
-       composite(infer_argsort, argsort)},
-      {"aten.msort.default(Tensor self) -> Tensor", composite(infer_same_type, msort)},
-      {"aten.kthvalue.default(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, "
-       "Tensor "
+      {"aten.msort(Tensor self)", composite(infer_same_type, msort)},
+      {"aten.kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
        "indices)",
        written_by("kthvalue.values", composite(infer_dim_reduction_pair, kthvalue))},
-      {"aten.median.default(Tensor self) -> Tensor", composite(infer_whole, median)},
+      {"aten.median(Tensor self)", composite(infer_whole, given<median_of_all, false>)},
       {"aten.median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       written_by("median.dim_values", composite(infer_dim_reduction_pair, median_dim))},
-      {"aten.nanmedian.default(Tensor self) -> Tensor", composite(infer_whole, nanmedian)},
+       written_by("median.dim_values", composite(infer_dim_reduction_pair, given<median_along, false>))},
+      {"aten.nanmedian(Tensor self)", composite(infer_whole, given<median_of_all, true>)},
       {"aten.nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       written_by("nanmedian.dim_values", composite(infer_dim_reduction_pair, nanmedian_dim))},
-      {"aten.mode.default(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+       written_by("nanmedian.dim_values", composite(infer_dim_reduction_pair, given<median_along, true>))},
+      {"aten.mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
        written_by("mode.values", composite(infer_dim_reduction_pair, mode))},
-      {"aten.quantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
-       "interpolation=\"linear\") -> Tensor",
-       in_autocast(AutocastF32, composite(infer_quantile, quantile))},
+      {"aten.quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
+       "interpolation=\"linear\")",
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, false>))},
       {"aten.quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
-       "interpolation=\"linear\") -> Tensor",
-       in_autocast(AutocastF32, composite(infer_quantile, quantile))},
-      {"aten.nanquantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
-       "interpolation=\"linear\") -> Tensor",
-       in_autocast(AutocastF32, composite(infer_quantile, nanquantile))},
+       "interpolation=\"linear\")",
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, false>))},
+      {"aten.nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
+       "interpolation=\"linear\")",
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, true>))},
       {"aten.nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
-       "interpolation=\"linear\") -> Tensor",
-       in_autocast(AutocastF32, composite(infer_quantile, nanquantile))},
+       "interpolation=\"linear\")",
+       in_autocast(AutocastF32, composite(infer_quantile, given<quantile_of, true>))},
       {"aten.searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool "
-       "right=False, "
-       "str? side=None, Tensor? sorter=None) -> Tensor",
+       "right=False, str? side=None, Tensor? sorter=None)",
        composite(infer_places, searchsorted)},
       {"aten.searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool "
-       "right=False, "
-       "str? side=None, Tensor? sorter=None) -> Tensor",
+       "right=False, str? side=None, Tensor? sorter=None)",
        composite(infer_places, searchsorted)},
-      {"aten.bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> "
-       "Tensor",
+      {"aten.bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False)",
        composite(infer_places, bucketize)},
-      {"aten.bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> "
-       "Tensor",
+      {"aten.bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False)",
        composite(infer_places, bucketize)},
   };
   return lines;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "depute/builder.h"
 #include "ops/schema.h"
 
 namespace depute::internal {
@@ -23,7 +24,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
 // Returns the result names of "... -> (Tensor values, Tensor indices)"; "out" for a single result. Empty if
 // the results have no names, or are not tensors.
 std::vector<std::string_view> result_names(std::string_view schema) {
-  std::string_view results = schema.substr(schema.rfind(" -> ") + 4);
+  const std::size_t arrow = schema.rfind(" -> ");
+  std::string_view results = arrow == std::string_view::npos ? "Tensor" : schema.substr(arrow + 4);
   if (results == "Tensor") return {"out"};
   if (!results.starts_with('(')) return {};
   results = results.substr(1, results.size() - 2);
@@ -56,10 +58,48 @@ std::vector<std::string_view> arguments_of(std::string_view text) {
   return arguments;
 }
 
+void replace(std::string& text, std::string_view old, std::string_view by) {
+  if (const std::size_t at = text.find(old); at != std::string::npos) text.replace(at, old.size(), by);
+}
+
+Replacement call_on_tensors(Builder& b, const OpCall& call) {
+  std::string name(call.def().name.str());
+  replace(name, ".Scalar", ".Tensor");
+  return one(b.call(name, call.args()));
+}
+
 }  // namespace
 
+ScalarLine::ScalarLine(const OpLine& of_tensors)
+    : schema(of_tensors.schema), out(of_tensors.rules.out == nullptr ? "" : of_tensors.rules.out) {
+  replace(schema, ".Tensor", ".Scalar");
+  replace(schema, "Tensor other", "Scalar other");
+  replace(schema, "other, *, Scalar", "other, Scalar");
+  OpRules rules = of_tensors.rules;
+  rules.has_scalar = false;
+  rules.out_variant = nullptr;
+  const bool has_kernel = out.ends_with(".Tensor_out");
+  replace(out, ".Tensor_out", ".Scalar_out");
+  rules.out = has_kernel ? out.c_str() : nullptr;
+  if (!has_kernel) {
+    rules.flags = rules.flags & ~Core;
+    rules.fit = rules.on_complex = nullptr;
+    if (rules.decompose == nullptr) rules.decompose = call_on_tensors;
+  }
+  line = {schema.c_str(), rules};
+}
+
+std::string schema_of(const OpLine& line) {
+  const std::string_view text = line.schema;
+  if (line.rules.same_as == nullptr || text.find('(') != std::string_view::npos) return full_schema(text);
+  const std::string& schema = torch_ops()->find(Name(line.rules.same_as))->schema;
+  return full_name(text).append(schema.substr(schema.find('(')));
+}
+
 std::optional<OutVariant> out_variant(const OpLine& line) {
-  const std::string_view schema = line.schema, op = schema_name(schema);
+  const std::string_view schema = line.schema;
+  const std::string name = full_name(schema_name(schema));
+  const std::string_view op = name;
   constexpr std::string_view library = "aten.";
   if (!op.starts_with(library) || schema.find("(a") != std::string_view::npos) return std::nullopt;
   OutVariant variant{.name = std::string(library), .arguments = result_names(schema)};
@@ -86,14 +126,15 @@ std::optional<OutVariant> out_variant(const OpLine& line) {
 }
 
 std::string out_schema(const OpLine& line, const OutVariant& variant) {
-  const std::string_view schema = line.schema;
+  const std::string schema = schema_of(line);
   OpDef functional;
   parse_schema(schema, functional);
   const std::size_t open = schema.find('('), arrow = schema.rfind(" -> ");
   std::string text = variant.name + "(", results;
   std::size_t index = 0;
   bool has_star = false;
-  for (std::string_view argument : arguments_of(schema.substr(open + 1, arrow - open - 2))) {
+  for (std::string_view argument :
+       arguments_of(std::string_view(schema).substr(open + 1, arrow - open - 2))) {
     const bool is_star = argument == "*";
     has_star = has_star || is_star;
     if (is_star || functional.is_kernel_argument(index)) text.append(argument).append(", ");

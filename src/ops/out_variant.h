@@ -1,3 +1,8 @@
+// The overload of an op that takes a number, and its out variant.
+//
+//   aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+//   aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+//
 // The out variant of an op, which writes its results to tensors of the caller: torch.add(x, y, out=z).
 //
 //   aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -12,6 +17,17 @@
 #include "ops/op_table.h"
 
 namespace depute::internal {
+
+// The line of the overload that takes a number as `other`. If the op's kernel has none for it, it
+// decomposes like the op, or into the op.
+struct ScalarLine {
+  explicit ScalarLine(const OpLine& of_tensors);
+  std::string schema, out;
+  OpLine line;
+};
+
+// Returns the schema of a line, with the arguments of the op that it is another name of.
+std::string schema_of(const OpLine& line);
 
 struct OutVariant {
   std::string name;                         // "aten.add.out"

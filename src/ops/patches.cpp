@@ -14,8 +14,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 struct Patches {
   Ints kernel, dilation, padding, stride;  // of rows and columns
   Dims counts;                             // number of patch positions
@@ -152,16 +150,14 @@ Replacement unpool(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> patch_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.im2col.default(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
-       "-> Tensor",
+      {"aten.im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
        composite(infer_im2col, im2col)},
-      {"aten.col2im.default(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] "
-       "padding, int[2] stride) -> Tensor",
+      {"aten.col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
+       "int[2] stride)",
        composite(infer_col2im, col2im)},
-      {"aten.max_unpool2d.default(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+      {"aten.max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size)",
        in_autocast(AutocastF32, composite(infer_unpool<2>, unpool<2>))},
-      {"aten.max_unpool3d.default(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] "
-       "padding) -> Tensor",
+      {"aten.max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding)",
        in_autocast(AutocastF32, composite(infer_unpool<3>, unpool<3>))},
   };
   return lines;

@@ -6,24 +6,12 @@
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-// Treats an op on a Python number as the op on a tensor: type promotion makes the number a constant.
-Replacement add_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.add.Tensor", call.args()));
-}
-Replacement sub_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sub.Tensor", call.args()));
-}
-Replacement mul_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.mul.Tensor", call.args()));
-}
-Replacement div_scalar(Builder& b, const OpCall& call) {
-  return one(b.call("aten.div.Tensor", call.args()));
-}
 // Whether integers are divided by -1: processors end a program that divides the least of them.
 bool is_negation(const OpCall& call) {
   if (!call["other"].is_number() || call["other"].as_double() != -1) return false;
@@ -36,58 +24,9 @@ Replacement div_scalar_mode(Builder& b, const OpCall& call) {
   return one(b.call("aten.div.Tensor_mode", call.args()));
 }
 
-// rsub(a, b) = b - alpha * a
-Replacement reversed_sub(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sub.Tensor", {call["other"], call["self"], call["alpha"]}));
-}
-
 Replacement floor_divide(Builder& b, const OpCall& call) {
   if (is_negation(call)) return one(b.call("aten.neg.default", {call["self"]}));
   return one(b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"}));
-}
-
-Replacement bitwise_and(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_and.Tensor", call.args()));
-}
-Replacement bitwise_or(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_or.Tensor", call.args()));
-}
-Replacement bitwise_xor(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_xor.Tensor", call.args()));
-}
-
-Replacement left_shift(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_left_shift.Tensor", call.args()));
-}
-Replacement right_shift(Builder& b, const OpCall& call) {
-  return one(b.call("aten.bitwise_right_shift.Tensor", call.args()));
-}
-
-Replacement minimum(Builder& b, const OpCall& call) {
-  return one(b.call("aten.minimum.default", call.args()));
-}
-Replacement maximum(Builder& b, const OpCall& call) {
-  return one(b.call("aten.maximum.default", call.args()));
-}
-
-Replacement clamp_min(Builder& b, const OpCall& call) {
-  return one(b.call("aten.clamp.default", {call["self"], call["min"]}));
-}
-Replacement clamp_max(Builder& b, const OpCall& call) {
-  return one(b.call("aten.clamp.default", {call["self"], Argument::none(), call["max"]}));
-}
-
-// A power of bools is i64.
-Types infer_square(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
-}
-Replacement square(Builder& b, const OpCall& call) {
-  return one(b.call("aten.pow.Tensor_Scalar", {call["self"], 2}));
-}
-
-Replacement where_number(Builder& b, const OpCall& call) {
-  return one(b.call("aten.where.self", call.args()));
 }
 
 // The fill is converted to the tensor's type.
@@ -101,25 +40,6 @@ Replacement masked_fill(Builder& b, const OpCall& call) {
     value = Argument::of(b.call("aten.scalar_tensor.default", {value, dtype}));
   }
   return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
-}
-
-// self + value * (a * b), or self + value * (a / b), computed in the type of the result
-Replacement add_scaled(Builder& b, const OpCall& call, std::string_view op) {
-  const Value* first = call.value("tensor1");
-  const BuilderArgument factor_in_type =
-      first == nullptr ? BuilderArgument(call["tensor1"])
-                       : BuilderArgument(to_dtype(b, b.own(first), promoted_type(call)));
-  Value* product = b.call(op, {factor_in_type, call["tensor2"]});
-  const Argument& factor = call["value"];
-  bool is_one = factor.is_number() && factor.as_double() == 1;
-  Value* scaled = is_one ? product : b.call("aten.mul.Tensor", {product, factor});
-  return one(b.call("aten.add.Tensor", {call["self"], scaled}));
-}
-Replacement addcmul(Builder& b, const OpCall& call) {
-  return add_scaled(b, call, "aten.mul.Tensor");
-}
-Replacement addcdiv(Builder& b, const OpCall& call) {
-  return add_scaled(b, call, "aten.div.Tensor");
 }
 
 Types infer_masked_fill(const OpCall& call) {
@@ -136,18 +56,12 @@ Types infer_div_mode(const OpCall& call) {
   return types;
 }
 
-// Replaces division without a rounding mode by plain division.
-Replacement div_without_mode(Builder& b, const OpCall& call) {
-  if (!call["rounding_mode"].is_none()) return std::vector<Value*>{};
-  return one(b.call("aten.div.Tensor", {call["self"], call["other"]}));
-}
-
 constexpr OpRules div_mode(const char* out) {
   return {.flags = Core | Pointwise | InPlaceVariant,
           .out = out,
           .promotes = "self other",
           .infer = infer_div_mode,
-          .decompose = div_without_mode};
+          .decompose = text<"rounding_mode == none ? div.Tensor(self, other) : keep()">};
 }
 
 // An in-place op whose name differs from its functional op's.
@@ -190,183 +104,138 @@ constexpr OpRules absolute() {
 std::span<const OpLine> pointwise_ops() {
   static constexpr OpLine lines[] = {
       // arithmetic
-      {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       on_complex(complex_sum, fitted(of_equal_ranks, binary("add.out", InPlaceVariant)))},
-      {"aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", add_scalar, InPlaceVariant)},
-      {"aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       on_complex(complex_sum, fitted(of_equal_ranks, binary("sub.out", InPlaceVariant)))},
-      {"aten.sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", sub_scalar, InPlaceVariant)},
-      {"aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", reversed_sub)},
-      {"aten.rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       by_promotion("self other", reversed_sub)},
-      {"aten.mul.Tensor(Tensor self, Tensor other) -> Tensor",
-       on_complex(complex_product, fitted(of_equal_ranks, binary("mul.out", InPlaceVariant)))},
-      {"aten.mul.Scalar(Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", mul_scalar, InPlaceVariant)},
-      {"aten.div.Tensor(Tensor self, Tensor other) -> Tensor",
-       on_complex(complex_quotient,
-                  fitted(of_equal_ranks, binary("div.out", InPlaceVariant | PromotesToFloat)))},
-      {"aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", div_scalar, InPlaceVariant | PromotesToFloat)},
-      {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+      {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)",
+       with_scalar(on_complex(complex_sum, fitted(of_equal_ranks, binary("add.out", InPlaceVariant))))},
+      {"aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)",
+       with_scalar(on_complex(complex_sum, fitted(of_equal_ranks, binary("sub.out", InPlaceVariant))))},
+      {"aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)",
+       with_scalar(by_promotion("self other", text<"sub.Tensor(other, self, alpha)">))},
+      {"aten.mul.Tensor(Tensor self, Tensor other)",
+       with_scalar(on_complex(complex_product, fitted(of_equal_ranks, binary("mul.out", InPlaceVariant))))},
+      {"aten.div.Tensor(Tensor self, Tensor other)",
+       with_scalar(on_complex(complex_quotient,
+                              fitted(of_equal_ranks, binary("div.out", InPlaceVariant | PromotesToFloat))))},
+      {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)",
        fitted(floor_by_division_of_zero, div_mode("div.out_mode"))},
-      {"aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+      {"aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)",
        {.flags = Pointwise | InPlaceVariant,
         .promotes = "self other",
         .infer = infer_div_mode,
         .decompose = div_scalar_mode}},
-      {"aten.floor_divide.default(Tensor self, Tensor other) -> Tensor",
-       by_promotion("self other", floor_divide)},
+      {"aten.floor_divide(Tensor self, Tensor other)", by_promotion("self other", floor_divide)},
       {"aten.floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        writing("aten.floor_divide.default", "self other")},
-      {"aten.floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+      {"aten.floor_divide.Scalar(Tensor self, Scalar other)",
        by_promotion("self other", floor_divide, InPlaceVariant)},
-      {"aten.fmod.Tensor(Tensor self, Tensor other) -> Tensor", binary("fmod.Tensor_out", InPlaceVariant)},
-      {"aten.fmod.Scalar(Tensor self, Scalar other) -> Tensor", binary("fmod.Scalar_out", InPlaceVariant)},
-      {"aten.remainder.Tensor(Tensor self, Tensor other) -> Tensor",
-       fitted(remainder_by_floor, binary("remainder.Tensor_out", InPlaceVariant))},
-      {"aten.remainder.Scalar(Tensor self, Scalar other) -> Tensor",
-       fitted(remainder_by_floor, binary("remainder.Scalar_out", InPlaceVariant))},
-      {"aten.minimum.default(Tensor self, Tensor other) -> Tensor", binary("minimum.out")},
-      {"aten.maximum.default(Tensor self, Tensor other) -> Tensor", binary("maximum.out")},
-      {"aten.min.other(Tensor self, Tensor other) -> Tensor",
-       written_by("min.out", by_promotion("self other", minimum))},
-      {"aten.max.other(Tensor self, Tensor other) -> Tensor",
-       written_by("max.out", by_promotion("self other", maximum))},
-      {"aten.pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+      {"aten.fmod.Tensor(Tensor self, Tensor other)", with_scalar(binary("fmod.Tensor_out", InPlaceVariant))},
+      {"aten.remainder.Tensor(Tensor self, Tensor other)",
+       with_scalar(fitted(remainder_by_floor, binary("remainder.Tensor_out", InPlaceVariant)))},
+      {"aten.minimum(Tensor self, Tensor other)", binary("minimum.out")},
+      {"aten.maximum(Tensor self, Tensor other)", binary("maximum.out")},
+      {"aten.min.other(Tensor self, Tensor other)",
+       written_by("min.out", by_promotion("self other", text<"minimum(self, other)">))},
+      {"aten.max.other(Tensor self, Tensor other)",
+       written_by("max.out", by_promotion("self other", text<"maximum(self, other)">))},
+      {"aten.pow.Tensor_Tensor(Tensor self, Tensor exponent)",
        on_complex(complex_power, fitted(power_by_squaring, power("pow.Tensor_Tensor_out", "self exponent")))},
-      {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+      {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent)",
        on_complex(complex_power, fitted(power_by_squaring, power("pow.Tensor_Scalar_out", "self exponent")))},
       {"aten.pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
        writing("aten.pow.Tensor_Tensor", "self exponent")},
       {"aten.pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
        writing("aten.pow.Tensor_Scalar", "self exponent")},
-      {"aten.pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+      {"aten.pow.Scalar(Scalar self, Tensor exponent)",
        on_complex(complex_power, fitted(power_by_squaring, power("pow.Scalar_out", "self exponent")))},
-      {"aten.atan2.default(Tensor self, Tensor other) -> Tensor",
-       binary("atan2.out", InPlaceVariant | PromotesToFloat)},
-      {"aten.addcmul.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-       by_promotion("self tensor1 tensor2", addcmul, InPlaceVariant)},
-      {"aten.addcdiv.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-       by_promotion("self tensor1 tensor2", addcdiv, InPlaceVariant | PromotesToFloat)},
-      {"aten.square.default(Tensor self) -> Tensor",
-       composite(infer_square, square, Pointwise | InPlaceVariant)},
-      {"aten.clamp.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+      {"aten.atan2(Tensor self, Tensor other)", binary("atan2.out", InPlaceVariant | PromotesToFloat)},
+      {"aten.addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+       by_promotion("self tensor1 tensor2",
+                    text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first * "
+                         "tensor2, value)">,
+                    InPlaceVariant)},
+      {"aten.addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+       by_promotion("self tensor1 tensor2",
+                    text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first / "
+                         "tensor2, value)">,
+                    InPlaceVariant | PromotesToFloat)},
+      {"aten.square(Tensor self)", derived(text<"pow.Tensor_Scalar(self, 2)">, Pointwise | InPlaceVariant)},
+      {"aten.clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
        clamping("clamp.out", "self min max", InPlaceVariant)},
-      {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+      {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
        clamping("clamp.Tensor_out", "self min max", InPlaceVariant)},
-      {"aten.clamp_min.default(Tensor self, Scalar min) -> Tensor",
-       by_promotion("self min", clamp_min, InPlaceVariant)},
-      {"aten.clamp_max.default(Tensor self, Scalar max) -> Tensor",
-       by_promotion("self max", clamp_max, InPlaceVariant)},
-      {"aten.clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
-       by_promotion("self min", maximum, InPlaceVariant)},
-      {"aten.clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
-       by_promotion("self max", minimum, InPlaceVariant)},
+      {"aten.clamp_min(Tensor self, Scalar min)",
+       by_promotion("self min", text<"clamp(self, min)">, InPlaceVariant)},
+      {"aten.clamp_max(Tensor self, Scalar max)",
+       by_promotion("self max", text<"clamp(self, none, max)">, InPlaceVariant)},
+      {"aten.clamp_min.Tensor(Tensor self, Tensor min)",
+       by_promotion("self min", text<"maximum(self, min)">, InPlaceVariant)},
+      {"aten.clamp_max.Tensor(Tensor self, Tensor max)",
+       by_promotion("self max", text<"minimum(self, max)">, InPlaceVariant)},
       // one operand
-      {"aten.abs.default(Tensor self) -> Tensor", on_complex(complex_abs, absolute())},
-      {"aten.neg.default(Tensor self) -> Tensor", on_complex(each_part, unary("neg.out", InPlaceVariant))},
-      {"aten.sign.default(Tensor self) -> Tensor",
-       fitted(sign_without_nan, unary("sign.out", InPlaceVariant))},
-      {"aten.ceil.default(Tensor self) -> Tensor", unary("ceil.out", InPlaceVariant)},
-      {"aten.floor.default(Tensor self) -> Tensor", unary("floor.out", InPlaceVariant)},
-      {"aten.round.default(Tensor self) -> Tensor", unary("round.out", InPlaceVariant)},
-      {"aten.trunc.default(Tensor self) -> Tensor", unary("trunc.out", InPlaceVariant)},
-      {"aten.bitwise_not.default(Tensor self) -> Tensor", unary("bitwise_not.out", InPlaceVariant)},
-      {"aten.exp.default(Tensor self) -> Tensor",
-       on_complex(complex_function<exp>, unary_float("exp.out", InPlaceVariant))},
-      {"aten.expm1.default(Tensor self) -> Tensor",
+      {"aten.abs(Tensor self)", on_complex(complex_abs, absolute())},
+      {"aten.neg(Tensor self)", on_complex(each_part, unary("neg.out", InPlaceVariant))},
+      {"aten.sign(Tensor self)", fitted(sign_without_nan, unary("sign.out", InPlaceVariant))},
+      {"aten.ceil(Tensor self)", unary("ceil.out", InPlaceVariant)},
+      {"aten.floor(Tensor self)", unary("floor.out", InPlaceVariant)},
+      {"aten.round(Tensor self)", unary("round.out", InPlaceVariant)},
+      {"aten.trunc(Tensor self)", unary("trunc.out", InPlaceVariant)},
+      {"aten.bitwise_not(Tensor self)", unary("bitwise_not.out", InPlaceVariant)},
+      {"aten.exp(Tensor self)", on_complex(complex_function<exp>, unary_float("exp.out", InPlaceVariant))},
+      {"aten.expm1(Tensor self)",
        on_complex(complex_function<expm1>, unary_float("expm1.out", InPlaceVariant))},
-      {"aten.log.default(Tensor self) -> Tensor",
-       on_complex(complex_function<log>, unary_float("log.out", InPlaceVariant))},
-      {"aten.log10.default(Tensor self) -> Tensor",
+      {"aten.log(Tensor self)", on_complex(complex_function<log>, unary_float("log.out", InPlaceVariant))},
+      {"aten.log10(Tensor self)",
        on_complex(complex_function<log10>, unary_float("log10.out", InPlaceVariant))},
-      {"aten.log1p.default(Tensor self) -> Tensor",
+      {"aten.log1p(Tensor self)",
        on_complex(complex_function<log1p>, unary_float("log1p.out", InPlaceVariant))},
-      {"aten.log2.default(Tensor self) -> Tensor",
-       on_complex(complex_function<log2>, unary_float("log2.out", InPlaceVariant))},
-      {"aten.sqrt.default(Tensor self) -> Tensor",
-       on_complex(complex_function<sqrt>, unary_float("sqrt.out", InPlaceVariant))},
-      {"aten.rsqrt.default(Tensor self) -> Tensor",
+      {"aten.log2(Tensor self)", on_complex(complex_function<log2>, unary_float("log2.out", InPlaceVariant))},
+      {"aten.sqrt(Tensor self)", on_complex(complex_function<sqrt>, unary_float("sqrt.out", InPlaceVariant))},
+      {"aten.rsqrt(Tensor self)",
        on_complex(complex_function<rsqrt>, unary_float("rsqrt.out", InPlaceVariant))},
-      {"aten.reciprocal.default(Tensor self) -> Tensor",
+      {"aten.reciprocal(Tensor self)",
        on_complex(complex_function<reciprocal>, unary_float("reciprocal.out", InPlaceVariant))},
-      {"aten.erf.default(Tensor self) -> Tensor", unary_float("erf.out", InPlaceVariant)},
-      {"aten.sin.default(Tensor self) -> Tensor",
-       on_complex(complex_function<sin>, unary_float("sin.out", InPlaceVariant))},
-      {"aten.cos.default(Tensor self) -> Tensor",
-       on_complex(complex_function<cos>, unary_float("cos.out", InPlaceVariant))},
-      {"aten.tan.default(Tensor self) -> Tensor",
-       on_complex(complex_function<tan>, unary_float("tan.out", InPlaceVariant))},
-      {"aten.asin.default(Tensor self) -> Tensor",
-       on_complex(complex_function<asin>, unary_float("asin.out", InPlaceVariant))},
-      {"aten.acos.default(Tensor self) -> Tensor",
-       on_complex(complex_function<acos>, unary_float("acos.out", InPlaceVariant))},
-      {"aten.atan.default(Tensor self) -> Tensor",
-       on_complex(complex_function<atan>, unary_float("atan.out", InPlaceVariant))},
-      {"aten.sinh.default(Tensor self) -> Tensor",
-       on_complex(complex_function<sinh>, unary_float("sinh.out", InPlaceVariant))},
-      {"aten.cosh.default(Tensor self) -> Tensor",
-       on_complex(complex_function<cosh>, unary_float("cosh.out", InPlaceVariant))},
-      {"aten.asinh.default(Tensor self) -> Tensor",
+      {"aten.erf(Tensor self)", unary_float("erf.out", InPlaceVariant)},
+      {"aten.sin(Tensor self)", on_complex(complex_function<sin>, unary_float("sin.out", InPlaceVariant))},
+      {"aten.cos(Tensor self)", on_complex(complex_function<cos>, unary_float("cos.out", InPlaceVariant))},
+      {"aten.tan(Tensor self)", on_complex(complex_function<tan>, unary_float("tan.out", InPlaceVariant))},
+      {"aten.asin(Tensor self)", on_complex(complex_function<asin>, unary_float("asin.out", InPlaceVariant))},
+      {"aten.acos(Tensor self)", on_complex(complex_function<acos>, unary_float("acos.out", InPlaceVariant))},
+      {"aten.atan(Tensor self)", on_complex(complex_function<atan>, unary_float("atan.out", InPlaceVariant))},
+      {"aten.sinh(Tensor self)", on_complex(complex_function<sinh>, unary_float("sinh.out", InPlaceVariant))},
+      {"aten.cosh(Tensor self)", on_complex(complex_function<cosh>, unary_float("cosh.out", InPlaceVariant))},
+      {"aten.asinh(Tensor self)",
        on_complex(complex_function<asinh>, unary_float("asinh.out", InPlaceVariant))},
-      {"aten.acosh.default(Tensor self) -> Tensor",
+      {"aten.acosh(Tensor self)",
        on_complex(complex_function<acosh>, unary_float("acosh.out", InPlaceVariant))},
-      {"aten.atanh.default(Tensor self) -> Tensor",
+      {"aten.atanh(Tensor self)",
        on_complex(complex_function<atanh>, unary_float("atanh.out", InPlaceVariant))},
-      {"aten.isnan.default(Tensor self) -> Tensor", on_complex(complex_is_nan, unary_bool("isnan.out"))},
-      {"aten.isinf.default(Tensor self) -> Tensor", on_complex(complex_is_inf, unary_bool("isinf.out"))},
+      {"aten.isnan(Tensor self)", on_complex(complex_is_nan, unary_bool("isnan.out"))},
+      {"aten.isinf(Tensor self)", on_complex(complex_is_inf, unary_bool("isinf.out"))},
       // comparisons
-      {"aten.eq.Tensor(Tensor self, Tensor other) -> Tensor",
-       on_complex(complex_equal, comparison("eq.Tensor_out"))},
-      {"aten.eq.Scalar(Tensor self, Scalar other) -> Tensor",
-       on_complex(complex_equal, comparison("eq.Scalar_out"))},
-      {"aten.ne.Tensor(Tensor self, Tensor other) -> Tensor",
-       on_complex(complex_unequal, comparison("ne.Tensor_out"))},
-      {"aten.ne.Scalar(Tensor self, Scalar other) -> Tensor",
-       on_complex(complex_unequal, comparison("ne.Scalar_out"))},
-      {"aten.lt.Tensor(Tensor self, Tensor other) -> Tensor", comparison("lt.Tensor_out")},
-      {"aten.lt.Scalar(Tensor self, Scalar other) -> Tensor", comparison("lt.Scalar_out")},
-      {"aten.le.Tensor(Tensor self, Tensor other) -> Tensor", comparison("le.Tensor_out")},
-      {"aten.le.Scalar(Tensor self, Scalar other) -> Tensor", comparison("le.Scalar_out")},
-      {"aten.gt.Tensor(Tensor self, Tensor other) -> Tensor", comparison("gt.Tensor_out")},
-      {"aten.gt.Scalar(Tensor self, Scalar other) -> Tensor", comparison("gt.Scalar_out")},
-      {"aten.ge.Tensor(Tensor self, Tensor other) -> Tensor", comparison("ge.Tensor_out")},
-      {"aten.ge.Scalar(Tensor self, Scalar other) -> Tensor", comparison("ge.Scalar_out")},
+      {"aten.eq.Tensor(Tensor self, Tensor other)",
+       with_scalar(on_complex(complex_equal, comparison("eq.Tensor_out")))},
+      {"aten.ne.Tensor(Tensor self, Tensor other)",
+       with_scalar(on_complex(complex_unequal, comparison("ne.Tensor_out")))},
+      {"aten.lt.Tensor(Tensor self, Tensor other)", with_scalar(comparison("lt.Tensor_out"))},
+      {"aten.le.Tensor(Tensor self, Tensor other)", with_scalar(comparison("le.Tensor_out"))},
+      {"aten.gt.Tensor(Tensor self, Tensor other)", with_scalar(comparison("gt.Tensor_out"))},
+      {"aten.ge.Tensor(Tensor self, Tensor other)", with_scalar(comparison("ge.Tensor_out"))},
       // logic
-      {"aten.logical_not.default(Tensor self) -> Tensor",
-       on_complex(of_truth, unary_bool("logical_not.out", InPlaceVariant))},
-      {"aten.logical_and.default(Tensor self, Tensor other) -> Tensor",
-       on_complex(of_truth, logical("logical_and.out"))},
-      {"aten.logical_or.default(Tensor self, Tensor other) -> Tensor",
-       on_complex(of_truth, logical("logical_or.out"))},
-      {"aten.logical_xor.default(Tensor self, Tensor other) -> Tensor",
-       on_complex(of_truth, logical("logical_xor.out"))},
-      {"aten.bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
-       binary("bitwise_and.Tensor_out", InPlaceVariant)},
-      {"aten.bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
-       binary("bitwise_and.Scalar_out", InPlaceVariant)},
-      {"aten.bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
-       binary("bitwise_or.Tensor_out", InPlaceVariant)},
-      {"aten.bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
-       binary("bitwise_or.Scalar_out", InPlaceVariant)},
-      {"aten.bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
-       binary("bitwise_xor.Tensor_out", InPlaceVariant)},
-      {"aten.bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
-       binary("bitwise_xor.Scalar_out", InPlaceVariant)},
-      {"aten.__and__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_and)},
-      {"aten.__and__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_and)},
-      {"aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_or)},
-      {"aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_xor)},
-      {"aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", left_shift)},
-      {"aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", left_shift)},
-      {"aten.__rshift__.Tensor(Tensor self, Tensor other) -> Tensor",
-       by_promotion("self other", right_shift)},
-      {"aten.__rshift__.Scalar(Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", right_shift)},
+      {"aten.logical_not(Tensor self)", on_complex(of_truth, unary_bool("logical_not.out", InPlaceVariant))},
+      {"aten.logical_and(Tensor self, Tensor other)", on_complex(of_truth, logical("logical_and.out"))},
+      {"aten.logical_or(Tensor self, Tensor other)", on_complex(of_truth, logical("logical_or.out"))},
+      {"aten.logical_xor(Tensor self, Tensor other)", on_complex(of_truth, logical("logical_xor.out"))},
+      {"aten.bitwise_and.Tensor(Tensor self, Tensor other)",
+       with_scalar(binary("bitwise_and.Tensor_out", InPlaceVariant))},
+      {"aten.bitwise_or.Tensor(Tensor self, Tensor other)",
+       with_scalar(binary("bitwise_or.Tensor_out", InPlaceVariant))},
+      {"aten.bitwise_xor.Tensor(Tensor self, Tensor other)",
+       with_scalar(binary("bitwise_xor.Tensor_out", InPlaceVariant))},
+      {"aten.__and__.Tensor(Tensor self, Tensor other)",
+       with_scalar(by_promotion("self other", text<"bitwise_and.Tensor(self, other)">))},
+      {"aten.__lshift__.Tensor(Tensor self, Tensor other)",
+       with_scalar(by_promotion("self other", text<"bitwise_left_shift.Tensor(self, other)">))},
+      {"aten.__rshift__.Tensor(Tensor self, Tensor other)",
+       with_scalar(by_promotion("self other", text<"bitwise_right_shift.Tensor(self, other)">))},
       {"aten.__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        writing("aten.bitwise_left_shift.Tensor", "self other")},
       {"aten.__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
@@ -387,93 +256,64 @@ std::span<const OpLine> pointwise_ops() {
        writing("aten.bitwise_xor.Tensor", "self other")},
       {"aten.__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
        writing("aten.bitwise_xor.Scalar", "self other")},
-      {"aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_or)},
-      {"aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_xor)},
-      {"aten.bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+      {"aten.__or__.Tensor(Tensor self, Tensor other)",
+       with_scalar(by_promotion("self other", text<"bitwise_or.Tensor(self, other)">))},
+      {"aten.__xor__.Tensor(Tensor self, Tensor other)",
+       with_scalar(by_promotion("self other", text<"bitwise_xor.Tensor(self, other)">))},
+      {"aten.bitwise_left_shift.Tensor(Tensor self, Tensor other)",
        fitted(left_shift_within_width, binary("bitwise_left_shift.Tensor_out", InPlaceVariant))},
-      {"aten.bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+      {"aten.bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other)",
        fitted(left_shift_within_width, binary("bitwise_left_shift.Tensor_Scalar_out", InPlaceVariant))},
-      {"aten.bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+      {"aten.bitwise_right_shift.Tensor(Tensor self, Tensor other)",
        fitted(right_shift_within_width, binary("bitwise_right_shift.Tensor_out", InPlaceVariant))},
-      {"aten.bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+      {"aten.bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other)",
        fitted(right_shift_within_width, binary("bitwise_right_shift.Tensor_Scalar_out", InPlaceVariant))},
       // choice
-      {"aten.where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+      {"aten.where.self(Tensor condition, Tensor self, Tensor other)",
        on_complex(each_part, power("where.self_out", "self other"))},
-      {"aten.where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-       by_promotion("self other", where_number)},
-      {"aten.where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-       by_promotion("self other", where_number)},
-      {"aten.where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-       by_promotion("self other", where_number)},
-      {"aten.masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+      {"aten.where.ScalarOther(Tensor condition, Tensor self, Scalar other)",
+       by_promotion("self other", text<"where(condition, self, other)">)},
+      {"aten.where.ScalarSelf(Tensor condition, Scalar self, Tensor other)",
+       by_promotion("self other", text<"where(condition, self, other)">)},
+      {"aten.where.Scalar(Tensor condition, Scalar self, Scalar other)",
+       by_promotion("self other", text<"where(condition, self, other)">)},
+      {"aten.masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
        composite(infer_masked_fill, masked_fill, Pointwise | InPlaceVariant)},
-      {"aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+      {"aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
        composite(infer_masked_fill, masked_fill, Pointwise | InPlaceVariant)},
       // other names
-      {"aten.absolute.default(Tensor self) -> Tensor",
-       renamed<"aten.abs.default">(Pointwise | InPlaceVariant)},
-      {"aten.negative.default(Tensor self) -> Tensor",
-       renamed<"aten.neg.default">(Pointwise | InPlaceVariant)},
-      {"aten.fix.default(Tensor self) -> Tensor", renamed<"aten.trunc.default">(Pointwise | InPlaceVariant)},
-      {"aten.arccos.default(Tensor self) -> Tensor",
-       renamed<"aten.acos.default">(Pointwise | InPlaceVariant)},
-      {"aten.arcsin.default(Tensor self) -> Tensor",
-       renamed<"aten.asin.default">(Pointwise | InPlaceVariant)},
-      {"aten.arctan.default(Tensor self) -> Tensor",
-       renamed<"aten.atan.default">(Pointwise | InPlaceVariant)},
-      {"aten.arccosh.default(Tensor self) -> Tensor",
-       renamed<"aten.acosh.default">(Pointwise | InPlaceVariant)},
-      {"aten.arcsinh.default(Tensor self) -> Tensor",
-       renamed<"aten.asinh.default">(Pointwise | InPlaceVariant)},
-      {"aten.arctanh.default(Tensor self) -> Tensor",
-       renamed<"aten.atanh.default">(Pointwise | InPlaceVariant)},
-      {"aten.arctan2.default(Tensor self, Tensor other) -> Tensor",
-       renamed_binary<"aten.atan2.default">(Pointwise | InPlaceVariant)},
-      {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("multiply.out", renamed_binary<"aten.mul.Tensor">(Pointwise | InPlaceVariant))},
-      {"aten.multiply.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.mul.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.divide.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("divide.out", renamed_binary<"aten.div.Tensor">(Pointwise | InPlaceVariant))},
-      {"aten.divide.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.div.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
-       written_by("true_divide.out", renamed_binary<"aten.div.Tensor">(Pointwise | InPlaceVariant))},
-      {"aten.true_divide.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.div.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-       written_by("divide.out_mode", renamed_binary<"aten.div.Tensor_mode">(Pointwise | InPlaceVariant))},
-      {"aten.divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
-       renamed<"aten.div.Scalar_mode">(Pointwise | InPlaceVariant)},
-      {"aten.subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       written_by("subtract.out", renamed_binary<"aten.sub.Tensor">(Pointwise | InPlaceVariant))},
-      {"aten.subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-       renamed<"aten.sub.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.clip.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-       renamed<"aten.clamp.default">(Pointwise | InPlaceVariant)},
-      {"aten.clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-       renamed<"aten.clamp.Tensor">(Pointwise | InPlaceVariant)},
-      {"aten.greater.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed_binary<"aten.gt.Tensor">(Pointwise | InPlaceVariant)},
-      {"aten.greater.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.gt.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.greater_equal.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed_binary<"aten.ge.Tensor">(Pointwise | InPlaceVariant)},
-      {"aten.greater_equal.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.ge.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.less.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed_binary<"aten.lt.Tensor">(Pointwise | InPlaceVariant)},
-      {"aten.less.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.lt.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.less_equal.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed_binary<"aten.le.Tensor">(Pointwise | InPlaceVariant)},
-      {"aten.less_equal.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.le.Scalar">(Pointwise | InPlaceVariant)},
-      {"aten.not_equal.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed_binary<"aten.ne.Tensor">(Pointwise | InPlaceVariant)},
-      {"aten.not_equal.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.ne.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.absolute", renamed<"aten.abs.default">(Pointwise | InPlaceVariant)},
+      {"aten.negative", renamed<"aten.neg.default">(Pointwise | InPlaceVariant)},
+      {"aten.fix", renamed<"aten.trunc.default">(Pointwise | InPlaceVariant)},
+      {"aten.arccos", renamed<"aten.acos.default">(Pointwise | InPlaceVariant)},
+      {"aten.arcsin", renamed<"aten.asin.default">(Pointwise | InPlaceVariant)},
+      {"aten.arctan", renamed<"aten.atan.default">(Pointwise | InPlaceVariant)},
+      {"aten.arccosh", renamed<"aten.acosh.default">(Pointwise | InPlaceVariant)},
+      {"aten.arcsinh", renamed<"aten.asinh.default">(Pointwise | InPlaceVariant)},
+      {"aten.arctanh", renamed<"aten.atanh.default">(Pointwise | InPlaceVariant)},
+      {"aten.arctan2", renamed_binary<"aten.atan2.default">()},
+      {"aten.multiply.Tensor", written_by("multiply.out", renamed_binary<"aten.mul.Tensor">())},
+      {"aten.multiply.Scalar", renamed<"aten.mul.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.divide.Tensor", written_by("divide.out", renamed_binary<"aten.div.Tensor">())},
+      {"aten.divide.Scalar", renamed<"aten.div.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.true_divide.Tensor", written_by("true_divide.out", renamed_binary<"aten.div.Tensor">())},
+      {"aten.true_divide.Scalar", renamed<"aten.div.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.divide.Tensor_mode", written_by("divide.out_mode", renamed_binary<"aten.div.Tensor_mode">())},
+      {"aten.divide.Scalar_mode", renamed<"aten.div.Scalar_mode">(Pointwise | InPlaceVariant)},
+      {"aten.subtract.Tensor", written_by("subtract.out", renamed_binary<"aten.sub.Tensor">())},
+      {"aten.subtract.Scalar", renamed<"aten.sub.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.clip", renamed<"aten.clamp.default">(Pointwise | InPlaceVariant)},
+      {"aten.clip.Tensor", renamed<"aten.clamp.Tensor">(Pointwise | InPlaceVariant)},
+      {"aten.greater.Tensor", renamed_binary<"aten.gt.Tensor">()},
+      {"aten.greater.Scalar", renamed<"aten.gt.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.greater_equal.Tensor", renamed_binary<"aten.ge.Tensor">()},
+      {"aten.greater_equal.Scalar", renamed<"aten.ge.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.less.Tensor", renamed_binary<"aten.lt.Tensor">()},
+      {"aten.less.Scalar", renamed<"aten.lt.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.less_equal.Tensor", renamed_binary<"aten.le.Tensor">()},
+      {"aten.less_equal.Scalar", renamed<"aten.le.Scalar">(Pointwise | InPlaceVariant)},
+      {"aten.not_equal.Tensor", renamed_binary<"aten.ne.Tensor">()},
+      {"aten.not_equal.Scalar", renamed<"aten.ne.Scalar">(Pointwise | InPlaceVariant)},
   };
   return lines;
 }

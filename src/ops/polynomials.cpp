@@ -87,11 +87,6 @@ Replacement chebyshev_polynomial(Builder& b, const OpCall& call, Chebyshev kind,
   return result(call, where(is_degree(n), where(n == 0, 1.0, y), 0.0));
 }
 
-template <Chebyshev kind, bool is_shifted>
-Replacement chebyshev_of(Builder& b, const OpCall& call) {
-  return chebyshev_polynomial(b, call, kind, is_shifted);
-}
-
 // --- recurrences, in the type that eager PyTorch computes in, to match its rounding and range
 
 struct Recurrence {
@@ -127,7 +122,7 @@ constexpr Recurrence legendre_p = {
       return (x * (2 * k + 1) * latest - before) / (k + 1);
     }};
 
-constexpr int max_steps = 512;
+constexpr int max_degree = 512;
 
 // Calls visit(k, polynomial of degree k) for k = 0, 1, ... last.
 template <typename Visit>
@@ -166,15 +161,16 @@ Replacement of_constant_degree(Builder& b, const OpCall& call, const Recurrence&
   if (recurrence.is_hermite && n >= limit + 1) {
     return result(call, zero + std::numeric_limits<double>::quiet_NaN());
   }
-  if (n >= max_steps + 1) {
-    return argument_error(fmt::format("a polynomial of degree {}; the limit is {}", n, max_steps));
+  if (n >= max_degree + 1) {
+    return argument_error(fmt::format("a polynomial of degree {}; the limit is {}", n, max_degree));
   }
   Term y = zero;
   for_each_degree(recurrence, x, static_cast<int>(n), [&](int, const Term& latest) { y = latest; });
   return result(call, y);
 }
 
-Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence& recurrence) {
+Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence* of) {
+  const Recurrence& recurrence = *of;
   const ScalarType type = computing_type(promoted_type(call));
   const int limit = type == ScalarType::F64 ? 512 : 128;
   const Argument& degree = call["n"];
@@ -194,11 +190,6 @@ Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence& recu
   return result(call, y);
 }
 
-template <const Recurrence& recurrence>
-Replacement recurrent(Builder& b, const OpCall& call) {
-  return by_recurrence(b, call, recurrence);
-}
-
 constexpr OpRules polynomial_rules(DecomposeFunction decompose) {
   return formula(decompose, PromotesToFloat, "x n");
 }
@@ -207,24 +198,24 @@ constexpr OpRules polynomial_rules(DecomposeFunction decompose) {
 
 std::span<const OpLine> polynomial_ops() {
   using enum Chebyshev;
-#define DEPUTE_POLYNOMIAL(name, decompose)                                                             \
-  {"aten.special_" name ".default(Tensor x, Tensor n) -> Tensor", polynomial_rules(decompose)},        \
-      {"aten.special_" name ".x_scalar(Scalar x, Tensor n) -> Tensor", polynomial_rules(decompose)}, { \
-    "aten.special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor", polynomial_rules(decompose)        \
+#define DEPUTE_POLYNOMIAL(name, decompose)                                                   \
+  {"aten.special_" name "(Tensor x, Tensor n)", polynomial_rules(decompose)},                \
+      {"aten.special_" name ".x_scalar(Scalar x, Tensor n)", polynomial_rules(decompose)}, { \
+    "aten.special_" name ".n_scalar(Tensor x, Scalar n)", polynomial_rules(decompose)        \
   }
   static constexpr OpLine lines[] = {
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_t", (chebyshev_of<T, false>)),
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_u", (chebyshev_of<U, false>)),
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_v", (chebyshev_of<V, false>)),
-      DEPUTE_POLYNOMIAL("chebyshev_polynomial_w", (chebyshev_of<W, false>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_t", (chebyshev_of<T, true>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_u", (chebyshev_of<U, true>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_v", (chebyshev_of<V, true>)),
-      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_w", (chebyshev_of<W, true>)),
-      DEPUTE_POLYNOMIAL("hermite_polynomial_h", recurrent<hermite_h>),
-      DEPUTE_POLYNOMIAL("hermite_polynomial_he", recurrent<hermite_he>),
-      DEPUTE_POLYNOMIAL("laguerre_polynomial_l", recurrent<laguerre_l>),
-      DEPUTE_POLYNOMIAL("legendre_polynomial_p", recurrent<legendre_p>),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_t", (given<chebyshev_polynomial, T, false>)),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_u", (given<chebyshev_polynomial, U, false>)),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_v", (given<chebyshev_polynomial, V, false>)),
+      DEPUTE_POLYNOMIAL("chebyshev_polynomial_w", (given<chebyshev_polynomial, W, false>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_t", (given<chebyshev_polynomial, T, true>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_u", (given<chebyshev_polynomial, U, true>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_v", (given<chebyshev_polynomial, V, true>)),
+      DEPUTE_POLYNOMIAL("shifted_chebyshev_polynomial_w", (given<chebyshev_polynomial, W, true>)),
+      DEPUTE_POLYNOMIAL("hermite_polynomial_h", (given<by_recurrence, &hermite_h>)),
+      DEPUTE_POLYNOMIAL("hermite_polynomial_he", (given<by_recurrence, &hermite_he>)),
+      DEPUTE_POLYNOMIAL("laguerre_polynomial_l", (given<by_recurrence, &laguerre_l>)),
+      DEPUTE_POLYNOMIAL("legendre_polynomial_p", (given<by_recurrence, &legendre_p>)),
   };
 #undef DEPUTE_POLYNOMIAL
   return lines;

@@ -9,21 +9,16 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
-#include "ops/uneven_windows.h"
+#include "ops/rule_text.h"
+#include "ops/shared_rules.h"
 #include "ops/windows.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // --- decompositions
 
-Replacement max_pool2d(Builder& b, const OpCall& call) {
-  std::vector<Value*> results = b.call_all("aten.max_pool2d_with_indices.default", call.args());
-  return one(results.empty() ? nullptr : results[0]);
-}
 // Pools one dimension as two; the first has size 1.
 Replacement max_pool1d_with_indices(Builder& b, const OpCall& call) {
   TRY(PoolWindow w, read_pool_window(call, 1, true));
@@ -36,7 +31,7 @@ Replacement max_pool1d_with_indices(Builder& b, const OpCall& call) {
 }
 Replacement max_pool1d(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, max_pool1d_with_indices(b, call));
-  return one(results.empty() ? nullptr : results[0]);
+  return one(results[0]);
 }
 // The kernel keeps a NaN only where it stands first in a window, and gives 0 for a window of padding alone: where
 // numbers and NaNs are is a pool of its own, of 1 and 2.
@@ -49,7 +44,6 @@ Replacement max_pool_with_nan(Builder& b, const OpCall& call) {
   Value* is_nan = to_dtype(b, b.call("aten.isnan.default", {call["self"]}), ScalarType::U8);
   args[0] = b.call("aten.add.Scalar", {is_nan, 1});
   const std::vector<Value*> lost = b.call_all(pool, args);
-  if (b.failed()) return failure_of(b);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
                    least = -std::numeric_limits<double>::infinity();
   const auto put = [&](std::int64_t kind, double number) {
@@ -140,7 +134,6 @@ Replacement adaptive_max_pool1d(Builder& b, const OpCall& call) {
   TRY(Dims wanted, read_output_size(call, 1));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
   std::vector<Value*> pooled = b.call_all("aten.adaptive_max_pool2d.default", {image, Dims{1, wanted[0]}});
-  if (b.failed()) return failure_of(b);
   std::vector<Value*> results;
   results.reserve(pooled.size());
   for (Value* value : pooled) results.push_back(b.call("aten.squeeze.dims", {value, Ints{-2}}));
@@ -157,36 +150,37 @@ Replacement adaptive_max_pool2d(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> pooling_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.avg_pool2d.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
-       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+      {"aten.avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
+       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None)",
        kernel("avg_pool2d.out", infer_avg_pool<2>)},
-      {"aten.avg_pool1d.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
-       "ceil_mode=False, bool count_include_pad=True) -> Tensor",
+      {"aten.avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
+       "ceil_mode=False, bool count_include_pad=True)",
        composite(infer_avg_pool<1>, avg_pool1d)},
-      {"aten.max_pool2d_with_indices.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
-       "padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+      {"aten.max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
+       "int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
        fitted(max_pool_with_nan, kernel("max_pool2d_with_indices.out", infer_max_pool_with_indices<2>))},
-      {"aten.max_pool1d.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "
-       "int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
+      {"aten.max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
+       "dilation=[1], bool ceil_mode=False)",
        composite(infer_max_pool<1>, max_pool1d)},
-      {"aten.max_pool1d_with_indices.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
-       "padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
+      {"aten.max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "
+       "int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
        composite(infer_max_pool_with_indices<1>, max_pool1d_with_indices)},
-      {"aten.max_pool2d_with_indices_backward.default(Tensor grad_output, Tensor self, int[2] kernel_size, "
-       "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+      {"aten.max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] "
+       "stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices)",
        composite(infer_max_pool2d_backward, max_pool2d_backward)},
-      {"aten.max_pool2d.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
-       "dilation=1, bool ceil_mode=False) -> Tensor",
-       composite(infer_max_pool<2>, max_pool2d)},
-      {"aten._adaptive_avg_pool2d.default(Tensor self, SymInt[2] output_size) -> Tensor",
+      {"aten.max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
+       "dilation=1, bool ceil_mode=False)",
+       composite(infer_max_pool<2>, text<"pooled = max_pool2d_with_indices(self, kernel_size, stride, "
+                                         "padding, dilation, ceil_mode); pooled[0]">)},
+      {"aten._adaptive_avg_pool2d(Tensor self, SymInt[2] output_size)",
        kernel("_adaptive_avg_pool2d.out", infer_adaptive<2>)},
-      {"aten.adaptive_avg_pool1d.default(Tensor self, int[1] output_size) -> Tensor",
+      {"aten.adaptive_avg_pool1d(Tensor self, int[1] output_size)",
        composite(infer_adaptive<1>, adaptive_avg_pool1d)},
-      {"aten.adaptive_avg_pool2d.default(Tensor self, SymInt[2] output_size) -> Tensor",
+      {"aten.adaptive_avg_pool2d(Tensor self, SymInt[2] output_size)",
        composite(infer_adaptive<2>, adaptive_avg_pool2d)},
-      {"aten.adaptive_max_pool1d.default(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+      {"aten.adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
        composite(infer_adaptive_pair<1>, adaptive_max_pool1d)},
-      {"aten.adaptive_max_pool2d.default(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
+      {"aten.adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
        composite(infer_adaptive_pair<2>, adaptive_max_pool2d)},
   };
   return lines;

@@ -15,8 +15,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Dims joined(std::span<const SymInt> front, std::span<const SymInt> back) {
   Dims sizes(front.begin(), front.end());
   sizes.insert(sizes.end(), back.begin(), back.end());
@@ -68,7 +66,6 @@ Types infer_addbmm(const OpCall& call) {
 Replacement addbmm(Builder& b, const OpCall& call) {
   const Dims &a = call.tensor("batch1").sizes, &c = call.tensor("batch2").sizes;
   Value* left = b.call("aten.permute.default", {call["batch1"], Ints{1, 0, 2}});
-  if (b.failed()) return failure_of(b);
   left = b.view(left, {a[1], a[0] * a[2]});
   Value* right = b.view(b.own(call.value("batch2")), {c[0] * c[1], c[2]});
   return weighted_sum(b, call, b.call("aten.mm.default", {left, right}));
@@ -106,13 +103,12 @@ Replacement addr(Builder& b, const OpCall& call) {
 // Multiplies two tensors over the last `inner` dimensions of the first and the first `inner` ones of the
 // second.
 Value* contracted(Builder& b, Value* left, Value* right, std::size_t inner) {
-  if (b.failed()) return nullptr;
   const Dims a = left->tensor().sizes, c = right->tensor().sizes;
   std::span<const SymInt> rows(a.data(), a.size() - inner), columns(c.data() + inner, c.size() - inner);
   SymInt shared = product({c.data(), inner});
   Value* matrix = b.view(left, {product(rows), shared});
   Value* result = b.call("aten.mm.default", {matrix, b.view(right, {shared, product(columns)})});
-  return b.failed() ? nullptr : b.view(result, joined(rows, columns));
+  return b.view(result, joined(rows, columns));
 }
 
 Types infer_inner(const OpCall& call) {
@@ -258,24 +254,20 @@ constexpr OpRules promoting(InferFunction infer, DecomposeFunction decompose) {
 
 std::span<const OpLine> product_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.addbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
-       "Tensor",
+      {"aten.addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
        in_autocast(AutocastLower, composite(infer_addbmm, addbmm, InPlaceVariant))},
-      {"aten.addmv.default(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+      {"aten.addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
        composite(infer_addmv, addmv, InPlaceVariant)},
-      {"aten.addr.default(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+      {"aten.addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)",
        {.flags = InPlaceVariant, .promotes = "self vec1 vec2", .infer = infer_addr, .decompose = addr}},
-      {"aten.inner.default(Tensor self, Tensor other) -> Tensor",
-       in_autocast(AutocastLower, composite(infer_inner, inner))},
-      {"aten.tensordot.default(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+      {"aten.inner(Tensor self, Tensor other)", in_autocast(AutocastLower, composite(infer_inner, inner))},
+      {"aten.tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)",
        in_autocast(AutocastLower, composite(infer_tensordot, tensordot))},
-      {"aten.linalg_vecdot.default(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+      {"aten.linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)",
        in_autocast(AutocastLower, {.promotes = "x y", .infer = infer_vecdot, .decompose = vecdot})},
-      {"aten.kron.default(Tensor self, Tensor other) -> Tensor", promoting(infer_kron, kron)},
-      {"aten.cross.default(Tensor self, Tensor other, int? dim=None) -> Tensor",
-       promoting(infer_cross, cross)},
-      {"aten.linalg_cross.default(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-       promoting(infer_cross, cross)},
+      {"aten.kron(Tensor self, Tensor other)", promoting(infer_kron, kron)},
+      {"aten.cross(Tensor self, Tensor other, int? dim=None)", promoting(infer_cross, cross)},
+      {"aten.linalg_cross(Tensor self, Tensor other, *, int dim=-1)", promoting(infer_cross, cross)},
   };
   return lines;
 }

@@ -169,25 +169,25 @@ constexpr OpRules dequantizing(const char* out, const char* accepts = nullptr) {
 std::span<const OpLine> quantized_ops() {
   static constexpr OpLine lines[] = {
       {"quantized_decomposed.quantize_per_tensor.default(Tensor input, float scale, int zero_point, int "
-       "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       "quant_min, int quant_max, ScalarType dtype)",
        fitted(within_reach, quantizing("quantized_decomposed::quantize_per_tensor.out"))},
       {"quantized_decomposed.quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
-       "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       "quant_min, int quant_max, ScalarType dtype)",
        quantizing("quantized_decomposed::quantize_per_tensor.Tensor_out",
                   "input f32 f16 f64; scale f64; zero_point i64")},
       {"quantized_decomposed.dequantize_per_tensor.default(Tensor input, float scale, int zero_point, int "
-       "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+       "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None)",
        dequantizing("quantized_decomposed::dequantize_per_tensor.out")},
       {"quantized_decomposed.dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
-       "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+       "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None)",
        dequantizing("quantized_decomposed::dequantize_per_tensor.Tensor_out", "scale f64; zero_point i64")},
       {"quantized_decomposed.quantize_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, "
-       "int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       "int axis, int quant_min, int quant_max, ScalarType dtype)",
        quantizing("quantized_decomposed::quantize_per_channel.out",
                   "input f32 f16 f64; scales f64; zero_points i64")},
       {"quantized_decomposed.dequantize_per_channel.default(Tensor input, Tensor scales, Tensor? "
        "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
-       "out_dtype=None) -> Tensor",
+       "out_dtype=None)",
        dequantizing("quantized_decomposed::dequantize_per_channel.out", "scales f32 f64; zero_points i64")},
       {"quantized_decomposed.choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, "
        "ScalarType dtype) -> (Tensor, Tensor)",
@@ -197,38 +197,38 @@ std::span<const OpLine> quantized_ops() {
        choosing("quantized_decomposed::choose_qparams_per_token_asymmetric.out", infer_choice_of_rows,
                 choose_for_rows)},
       {"quantized_decomposed.quantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int "
-       "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       "quant_min, int quant_max, ScalarType dtype)",
        quantizing("quantized_decomposed::quantize_per_token.out",
                   "input f32 f16 f64; scales f64; zero_points i64")},
       {"quantized_decomposed.dequantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, "
-       "int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
+       "int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype)",
        dequantizing("quantized_decomposed::dequantize_per_token.out", "scales f32 f64; zero_points i64")},
       {"quantized_decomposed.embedding_byte.default(Tensor weight, Tensor weight_scales, Tensor? "
-       "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
+       "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices)",
        looking_up<1>("quantized_decomposed::embedding_byte.out")},
       {"quantized_decomposed.embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? "
-       "dtype=None) -> Tensor",
+       "dtype=None)",
        looking_up<1>("quantized_decomposed::embedding_byte.dtype_out")},
       {"quantized_decomposed.embedding_4bit.default(Tensor weight, Tensor weight_scales, Tensor? "
-       "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
+       "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices)",
        looking_up<2>("quantized_decomposed::embedding_4bit.out")},
       {"quantized_decomposed.embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? "
-       "dtype=None) -> Tensor",
+       "dtype=None)",
        looking_up<2>("quantized_decomposed::embedding_4bit.dtype_out")},
       {"quantized_decomposed.embedding_2bit.default(Tensor weight, Tensor weight_scales, Tensor? "
-       "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
+       "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices)",
        looking_up<4>("quantized_decomposed::embedding_2bit.out")},
       {"quantized_decomposed.embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? "
-       "dtype=None) -> Tensor",
+       "dtype=None)",
        looking_up<4>("quantized_decomposed::embedding_2bit.dtype_out")},
       {"quantized_decomposed.mixed_linear.default(Tensor input, Tensor weight, Tensor weight_scales, Tensor? "
-       "weight_zero_points, ScalarType? dtype=None) -> Tensor",
+       "weight_zero_points, ScalarType? dtype=None)",
        opaque(Core, "quantized_decomposed::mixed_linear.out")},
       {"quantized_decomposed.mixed_mm.default(Tensor input, Tensor weight, Tensor weight_scales, Tensor? "
-       "weight_zero_points) -> Tensor",
+       "weight_zero_points)",
        opaque(Core, "quantized_decomposed::mixed_mm.out")},
   };
   return lines;

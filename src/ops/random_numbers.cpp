@@ -140,7 +140,6 @@ Replacement multinomial(Builder& b, const OpCall& call) {
   const Term order = weights / times;
   if (repeats) return result(call, order.call("aten.argmax.default", {-1}));
   const std::vector<Value*> found = b.call_all("aten.topk.default", {order.value(), count.value(), -1});
-  if (b.failed()) return failure_of(b);
   return one(found[1]);
 }
 
@@ -155,69 +154,56 @@ constexpr OpRules random_composite(InferFunction infer, DecomposeFunction form, 
 }  // namespace
 
 std::span<const OpLine> random_number_ops() {
-#define DEPUTE_TENSOR_OPTIONS \
-  "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-#define DEPUTE_WHOLE_OPTIONS \
-  "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None"
   static constexpr OpLine lines[] = {
-      {"aten.rand.default(SymInt[] size, *, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
-       kernel("rand.out", infer_sized, Random)},
-      {"aten.randn.default(SymInt[] size, *, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
-       kernel("randn.out", infer_sized, Random)},
-      {"aten.rand.generator(SymInt[] size, *, Generator? generator, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+      {"aten.rand(SymInt[] size, *, ScalarType? dtype=None, ...)", kernel("rand.out", infer_sized, Random)},
+      {"aten.randn(SymInt[] size, *, ScalarType? dtype=None, ...)", kernel("randn.out", infer_sized, Random)},
+      {"aten.rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, ...)",
        random_composite(infer_sized, uniform_of_result)},
-      {"aten.randn.generator(SymInt[] size, *, Generator? generator, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+      {"aten.randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, ...)",
        random_composite(infer_sized, normal_of_result)},
-      {"aten.randint.low(SymInt low, SymInt high, SymInt[] size, *, " DEPUTE_WHOLE_OPTIONS ") -> Tensor",
+      {"aten.randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, ...)",
        made_of_uniform(infer_whole, randint)},
-      {"aten.randint.default(SymInt high, SymInt[] size, *, " DEPUTE_WHOLE_OPTIONS ") -> Tensor",
+      {"aten.randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, ...)",
        random_composite(infer_whole, randint)},
-      {"aten.rand_like.default(Tensor self, *, " DEPUTE_TENSOR_OPTIONS
-       ", MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.rand_like(Tensor self, *, ScalarType? dtype=None, ..., MemoryFormat? memory_format=None)",
        made_of_uniform(infer_random_like, uniform_of_result)},
-      {"aten.randn_like.default(Tensor self, *, " DEPUTE_TENSOR_OPTIONS
-       ", MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.randn_like(Tensor self, *, ScalarType? dtype=None, ..., MemoryFormat? memory_format=None)",
        made_of_uniform(infer_random_like, normal_of_result)},
-      {"aten.randint_like.default(Tensor self, SymInt high, *, " DEPUTE_TENSOR_OPTIONS
-       ", MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, ..., MemoryFormat? "
+       "memory_format=None)",
        random_composite(infer_random_like, randint)},
-      {"aten.randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " DEPUTE_TENSOR_OPTIONS
-       ", MemoryFormat? memory_format=None) -> Tensor",
+      {"aten.randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, ..., "
+       "MemoryFormat? memory_format=None)",
        random_composite(infer_random_like, randint)},
-      {"aten.randperm.default(SymInt n, *, " DEPUTE_WHOLE_OPTIONS ") -> Tensor",
-       random_composite(infer_randperm, randperm)},
-      {"aten.normal.float_float(float mean, float std, SymInt[] size, *, Generator? "
-       "generator=None, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+      {"aten.randperm(SymInt n, *, ScalarType? dtype=4, ...)", random_composite(infer_randperm, randperm)},
+      {"aten.normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "
+       "ScalarType? dtype=None, ...)",
        random_composite(infer_sized, normal)},
-      {"aten.normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+      {"aten.normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)",
        {.flags = Random, .promotes = "mean std", .infer = infer_normal, .decompose = normal}},
-      {"aten.normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+      {"aten.normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)",
        {.flags = Random, .promotes = "mean", .infer = infer_normal, .decompose = normal}},
-      {"aten.normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+      {"aten.normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)",
        {.flags = Random, .promotes = "std", .infer = infer_normal, .decompose = normal}},
-      {"aten.normal_functional.default(Tensor self, float mean=0., float std=1., *, Generator? "
-       "generator=None) -> Tensor",
+      {"aten.normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None)",
        random_composite(infer_same_type, normal)},
-      {"aten.normal_.default(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> "
+      {"aten.normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> "
        "Tensor(a!)",
        {.flags = Random, .infer = infer_same_type, .functional = "aten.normal_functional.default"}},
-      {"aten.uniform.default(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> "
-       "Tensor",
+      {"aten.uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None)",
        random_composite(infer_same_type, uniform_between, InPlaceVariant)},
-      {"aten.exponential.default(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
+      {"aten.exponential(Tensor self, float lambd=1., *, Generator? generator=None)",
        random_composite(infer_same_type, exponential, InPlaceVariant)},
-      {"aten.bernoulli.default(Tensor self, *, Generator? generator=None) -> Tensor",
+      {"aten.bernoulli(Tensor self, *, Generator? generator=None)",
        made_of_uniform(infer_same_type, coin_flips)},
-      {"aten.bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+      {"aten.bernoulli.p(Tensor self, float p, *, Generator? generator=None)",
        random_composite(infer_same_type, coin_flips)},
-      {"aten.multinomial.default(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? "
-       "generator=None) -> Tensor",
+      {"aten.multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? "
+       "generator=None)",
        random_composite(infer_multinomial, multinomial)},
-      {"aten.native_dropout.default(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+      {"aten.native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
        {.flags = Core | Random, .out = "native_dropout.out"}},
   };
-#undef DEPUTE_WHOLE_OPTIONS
-#undef DEPUTE_TENSOR_OPTIONS
   return lines;
 }
 

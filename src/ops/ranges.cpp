@@ -64,9 +64,7 @@ Value* spaced(Builder& b, const OpCall& call, ScalarType dtype) {
   return b.call("aten.where.self", {is_first, first, last});
 }
 Replacement rounded(Builder& b, const OpCall& call, Value* numbers) {
-  ScalarType dtype = dtype_or(call, ScalarType::F32);
-  if (b.failed() || numbers->tensor().dtype == dtype) return one(numbers);
-  return one(b.call("aten._to_copy.default", {numbers, dtype}));
+  return one(to_dtype(b, numbers, dtype_or(call, ScalarType::F32)));
 }
 Replacement linspace(Builder& b, const OpCall& call) {
   return rounded(b, call, spaced(b, call, computed_in(dtype_or(call, ScalarType::F32))));
@@ -118,7 +116,6 @@ Replacement vander(Builder& b, const OpCall& call) {
   const ScalarType part = part_of(dtype);
   Value* exponents = is_increasing ? b.call("aten.arange.start_step", {0, b.size(columns), 1, part})
                                    : b.call("aten.arange.start_step", {b.size(columns - 1), -1, -1, part});
-  if (b.failed()) return failure_of(b);
   Dims rows = type.sizes;
   rows.back() = 1;
   Value* column = b.view(x, rows);
@@ -132,34 +129,27 @@ std::span<const OpLine> range_ops() {
   static constexpr OpRules even = composite(infer_spaced, linspace),
                            powers = composite(infer_spaced, logspace);
   static constexpr OpLine lines[] = {
-      {"aten.linspace.default(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, ...)", even},
+      {"aten.linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, ...)",
        even},
-      {"aten.linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, ...)",
        even},
-      {"aten.linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, ...)",
        even},
-      {"aten.linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       even},
-      {"aten.logspace.default(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {"aten.logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, ...)",
        powers},
       {"aten.logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       "dtype=None, ...)",
        powers},
       {"aten.logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       "dtype=None, ...)",
        powers},
       {"aten.logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       "dtype=None, ...)",
        powers},
-      {"aten.one_hot.default(Tensor self, int num_classes=-1) -> Tensor", composite(infer_one_hot, one_hot)},
-      {"aten.vander.default(Tensor x, int? N=None, bool increasing=False) -> Tensor",
-       composite(infer_vander, vander)},
-      {"aten.linalg_vander.default(Tensor x, *, SymInt? N=None) -> Tensor", composite(infer_vander, vander)},
+      {"aten.one_hot(Tensor self, int num_classes=-1)", composite(infer_one_hot, one_hot)},
+      {"aten.vander(Tensor x, int? N=None, bool increasing=False)", composite(infer_vander, vander)},
+      {"aten.linalg_vander(Tensor x, *, SymInt? N=None)", composite(infer_vander, vander)},
   };
   return lines;
 }

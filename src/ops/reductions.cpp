@@ -12,38 +12,19 @@
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-std::vector<std::int64_t> all_dims(const OpCall& call) {
-  std::vector<std::int64_t> dims(call.tensor("self").rank());
-  std::iota(dims.begin(), dims.end(), 0);
-  return dims;
-}
-
-// Replaces a reduction over everything by one that lists all dimensions.
-Replacement sum_all(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sum.dim_IntList", {call["self"], all_dims(call), false, call["dtype"]}));
-}
-Replacement mean_all(Builder& b, const OpCall& call) {
-  return one(b.call("aten.mean.dim", {call["self"], all_dims(call), false, call["dtype"]}));
-}
-
 // Computes all(x) as not any(not x).
-Replacement all_by_any(std::string_view any, Builder& b, const OpCall& call) {
+Replacement all_by_any(Builder& b, const OpCall& call, std::string_view any) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   const bool is_byte = call.tensor("self").dtype == ScalarType::U8;  // bytes stay bytes
   args[0] = b.call("aten.logical_not.default", {call["self"]});
   Value* all = b.call("aten.logical_not.default", {b.call(any, args)});
   return one(to_dtype(b, all, is_byte ? ScalarType::U8 : ScalarType::Bool));
-}
-Replacement all_default(Builder& b, const OpCall& call) {
-  return all_by_any("aten.any.default", b, call);
-}
-Replacement all_dim(Builder& b, const OpCall& call) {
-  return all_by_any("aten.any.dim", b, call);
 }
 
 // True if the list of dimensions is empty, which here does not mean all dimensions.
@@ -64,7 +45,7 @@ Replacement any_dims(Builder& b, const OpCall& call) {
   return one(b.call("aten._to_copy.default", {x, ScalarType::Bool}));
 }
 Replacement all_dims_of(Builder& b, const OpCall& call) {
-  return names_no_dims(call) ? any_dims(b, call) : all_by_any("aten.any.dims", b, call);
+  return names_no_dims(call) ? any_dims(b, call) : all_by_any(b, call, "aten.any.dims");
 }
 
 Types infer_scalar_like(const OpCall& call) {
@@ -122,49 +103,47 @@ constexpr OpRules summing(const char* out, InferFunction infer) {
 
 std::span<const OpLine> reduction_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
-       "Tensor",
+      {"aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
        on_complex(each_part, summing("sum.IntList_out", infer_sum))},
-      {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       composite(infer_sum, sum_all, Reduction)},
-      {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
-       composite(infer_sum_to_size, sum_to_size, MayView)},
-      {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+      {"aten.sum(Tensor self, *, ScalarType? dtype=None)",
+       composite(infer_sum, text<"sum.dim_IntList(self, dims(self), false, dtype)">, Reduction)},
+      {"aten.sum_to_size(Tensor self, SymInt[] size)", composite(infer_sum_to_size, sum_to_size, MayView)},
+      {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
        on_complex(each_part, summing("mean.out", infer_reduction))},
-      {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       written_by("mean.dtype_out", composite(infer_reduction, mean_all, Reduction))},
-      {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+      {"aten.mean(Tensor self, *, ScalarType? dtype=None)",
+       written_by("mean.dtype_out",
+                  composite(infer_reduction, text<"mean.dim(self, dims(self), false, dtype)">, Reduction))},
+      {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)",
        in_autocast(AutocastF32, summing("prod.int_out", infer_sum))},
-      {"aten.prod.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+      {"aten.prod(Tensor self, *, ScalarType? dtype=None)",
        in_autocast(AutocastF32, summing("prod.out", infer_sum))},
-      {"aten.amax.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-       reducing("amax.out", infer_reduction)},
-      {"aten.amin.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-       reducing("amin.out", infer_reduction)},
-      {"aten.max.default(Tensor self) -> Tensor", reducing("max.unary_out", infer_scalar_like)},
-      {"aten.min.default(Tensor self) -> Tensor", reducing("min.unary_out", infer_scalar_like)},
+      {"aten.amax(Tensor self, int[1] dim=[], bool keepdim=False)", reducing("amax.out", infer_reduction)},
+      {"aten.amin(Tensor self, int[1] dim=[], bool keepdim=False)", reducing("amin.out", infer_reduction)},
+      {"aten.max(Tensor self)", reducing("max.unary_out", infer_scalar_like)},
+      {"aten.min(Tensor self)", reducing("min.unary_out", infer_scalar_like)},
       {"aten.max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
        written_by("max.dim_max: max max_values", reducing("max.dim_max", infer_dim_reduction_pair))},
       {"aten.min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
        written_by("min.dim_min: min min_indices", reducing("min.dim_min", infer_dim_reduction_pair))},
-      {"aten.argmax.default(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+      {"aten.argmax(Tensor self, int? dim=None, bool keepdim=False)",
        reducing("argmax.out", infer_arg_reduction)},
-      {"aten.argmin.default(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+      {"aten.argmin(Tensor self, int? dim=None, bool keepdim=False)",
        reducing("argmin.out", infer_arg_reduction)},
-      {"aten.any.default(Tensor self) -> Tensor", on_complex(of_truth, reducing("any.all_out", infer_any))},
-      {"aten.any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+      {"aten.any(Tensor self)", on_complex(of_truth, reducing("any.all_out", infer_any))},
+      {"aten.any.dim(Tensor self, int dim, bool keepdim=False)",
        on_complex(of_truth, reducing("any.out", infer_any))},
-      {"aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+      {"aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
        on_complex(of_truth, reducing("any.dims_out", infer_any_dims, any_dims))},
-      {"aten.all.default(Tensor self) -> Tensor",
-       written_by("all.all_out", composite(infer_any, all_default, Reduction))},
-      {"aten._is_all_true.default(Tensor self) -> Tensor", renamed<"aten.all.default">(Reduction)},
-      {"aten._is_any_true.default(Tensor self) -> Tensor", renamed<"aten.any.default">(Reduction)},
-      {"aten.all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-       written_by("all.out", composite(infer_any, all_dim, Reduction))},
-      {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+      {"aten.all(Tensor self)",
+       written_by("all.all_out",
+                  composite(infer_any, given<all_by_any, Text("aten.any.default")>, Reduction))},
+      {"aten._is_all_true", renamed<"aten.all.default">(Reduction)},
+      {"aten._is_any_true", renamed<"aten.any.default">(Reduction)},
+      {"aten.all.dim(Tensor self, int dim, bool keepdim=False)",
+       written_by("all.out", composite(infer_any, given<all_by_any, Text("aten.any.dim")>, Reduction))},
+      {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
        composite(infer_any_dims, all_dims_of, Reduction)},
-      {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+      {"aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
        row_by_row(on_complex(each_part,
                              fitted(sum_in_f32, kernel("cumsum.out", infer_cumulative, InPlaceVariant))))},
   };

@@ -41,9 +41,9 @@ Types infer_pixel_unshuffle(const OpCall& call) {
 
 std::span<const OpLine> resize_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.pixel_shuffle.default(Tensor self, int upscale_factor) -> Tensor",
+      {"aten.pixel_shuffle(Tensor self, int upscale_factor)",
        on_complex(each_part, kernel("pixel_shuffle.out", infer_pixel_shuffle))},
-      {"aten.pixel_unshuffle.default(Tensor self, int downscale_factor) -> Tensor",
+      {"aten.pixel_unshuffle(Tensor self, int downscale_factor)",
        on_complex(each_part, kernel("pixel_unshuffle.out", infer_pixel_unshuffle))},
   };
   return lines;

@@ -19,13 +19,11 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 constexpr std::int64_t max_steps = 1 << 16;
 
 enum class Gates : std::uint8_t { Tanh, Relu, Gru, Lstm };
 
-// Arguments shared by lstm, gru and rnn_*.
+// Arguments shared by lstm, given<recurrent, Gates::Gru> and rnn_*.
 struct Network {
   Gates gates;
   std::int64_t layers, directions, time_dim;
@@ -107,7 +105,7 @@ class Unroller {
                                    bool backwards) {
     const std::vector<Value*> projected = project_input(input, cell);
     std::vector<Value*> outputs(static_cast<std::size_t>(steps));
-    for (std::int64_t i = 0; i < steps && !b_.failed(); ++i) {
+    for (std::int64_t i = 0; i < steps; ++i) {
       std::int64_t time = backwards ? steps - 1 - i : i;
       std::vector<Value*> now = projected;
       if (steps > 1)
@@ -126,7 +124,6 @@ class Unroller {
       if (backwards) part = b_.call("aten.flip.default", {part, Ints{0}});
     }
     const LoopResults results = add_loop(projected, cell, state);
-    if (b_.failed()) return nullptr;
     state = results.last;
     Value* outputs = results.outputs;
     if (backwards) outputs = b_.call("aten.flip.default", {outputs, Ints{0}});
@@ -141,11 +138,9 @@ class Unroller {
   // In the loop, a state and the gates of one step are [batch, size].
   LoopResults add_loop(const std::vector<Value*>& projected, const Cell& cell, const State& state) {
     Graph* body = b_.add_body("step");
-    if (b_.failed()) return {};
     const std::vector<Value*> states = without_nulls({without_step(state.hidden), without_step(state.cell)});
     const std::vector<Value*> weights = b_.own(std::vector<const Value*>{
         cell.hidden_weight, net_.gates == Gates::Gru ? cell.hidden_bias : nullptr, cell.projection});
-    if (b_.failed()) return {};
 
     Builder inside(*body);
     inside.inherit(b_);
@@ -165,11 +160,11 @@ class Unroller {
                          .hidden_weight = weight,
                          .hidden_bias = bias,
                          .projection = as_input(weights[2])};
-    Unroller(inside, net_).step(gates, body_cell, now);
-    if (inside.failed()) {
-      b_.fail(inside.status().error());
+    const Status built = inside.run([&]() -> Status {
+      Unroller(inside, net_).step(gates, body_cell, now);
       return {};
-    }
+    });
+    if (!built) b_.fail(built.error());
     std::vector<Argument> outputs;
     for (Value* each : without_nulls({now.hidden, now.cell, now.hidden}))
       outputs.push_back(Argument::of(each));
@@ -182,7 +177,6 @@ class Unroller {
     stacked.insert(stacked.begin(), projected[0]->tensor().sizes[0]);
     const std::vector<Value*> results = b_.call_typed(
         "higher_order.scan", {Argument::of(body), states, projected, without_nulls(weights)}, types);
-    if (b_.failed()) return {};
     LoopResults found{.last = {.hidden = with_step(results[0])}, .outputs = results.back()};
     if (state.cell != nullptr) found.last.cell = with_step(results[1]);
     return found;
@@ -229,7 +223,6 @@ class Unroller {
 
   // Splits the gates into parts with these numbers of gates.
   std::vector<Value*> split(Value* gates, Ints counts) {
-    if (b_.failed()) return std::vector<Value*>(counts.size(), nullptr);
     const std::int64_t all = std::reduce(counts.begin(), counts.end());
     const std::int64_t size = gates->tensor().sizes.back().value() / all;
     for (std::int64_t& count : counts) count *= size;
@@ -282,7 +275,7 @@ class Unroller {
 Value* initial_state(Builder& b, const Network& net, Value* states, std::int64_t index) {
   Value* state = states;
   if (net.layers * net.directions > 1) state = b.call("aten.slice.Tensor", {states, 0, index, index + 1});
-  if (b.failed() || net.time_dim == 0) return state;
+  if (net.time_dim == 0) return state;
   const Dims& sizes = state->tensor().sizes;
   return b.view(state, {sizes[1], 1, sizes[2]});
 }
@@ -291,7 +284,6 @@ Value* initial_state(Builder& b, const Network& net, Value* states, std::int64_t
 Value* final_states(Builder& b, const Network& net, const std::vector<Value*>& states) {
   std::vector<Value*> rows;
   for (Value* state : states) {
-    if (b.failed()) return nullptr;
     const Dims& sizes = state->tensor().sizes;
     rows.push_back(net.time_dim == 0 ? state : b.view(state, {1, sizes[0], sizes[2]}));
   }
@@ -324,7 +316,6 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
       }
       directions.push_back(
           unroller.run(result.sequence, read_cell(net, index), state, steps, direction == 1));
-      if (b.failed()) return failure_of(b);
       result.hidden.push_back(state.hidden);
       result.cell.push_back(state.cell);
     }
@@ -345,15 +336,6 @@ Replacement recurrent(Builder& b, const OpCall& call, Gates gates) {
   TRY(Network net, read_network(call, gates));
   TRY(Outputs out, unroll(b, net, b.own(call.value("input")), b.own(call.value("hx")), nullptr));
   return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden)};
-}
-Replacement gru(Builder& b, const OpCall& call) {
-  return recurrent(b, call, Gates::Gru);
-}
-Replacement rnn_tanh(Builder& b, const OpCall& call) {
-  return recurrent(b, call, Gates::Tanh);
-}
-Replacement rnn_relu(Builder& b, const OpCall& call) {
-  return recurrent(b, call, Gates::Relu);
 }
 
 // --- single cells: one step of a layer
@@ -401,15 +383,6 @@ Replacement recurrent_cell(Builder& b, const OpCall& call, Gates gates) {
   TRY(State state, run_cell(b, call, gates, read_state(b, b.own(call.value("hx")), nullptr)));
   return one(without_time(b, state.hidden));
 }
-Replacement gru_cell(Builder& b, const OpCall& call) {
-  return recurrent_cell(b, call, Gates::Gru);
-}
-Replacement rnn_tanh_cell(Builder& b, const OpCall& call) {
-  return recurrent_cell(b, call, Gates::Tanh);
-}
-Replacement rnn_relu_cell(Builder& b, const OpCall& call) {
-  return recurrent_cell(b, call, Gates::Relu);
-}
 
 Types infer_cell(const OpCall& call) {
   const Argument& hx = call["hx"];
@@ -451,25 +424,25 @@ std::span<const OpLine> rnn_ops() {
        in_autocast(AutocastInside, composite(infer_recurrent, lstm))},
       {"aten.gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(AutocastInside, composite(infer_recurrent, gru))},
+       in_autocast(AutocastInside, composite(infer_recurrent, given<recurrent, Gates::Gru>))},
       {"aten.rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(AutocastInside, composite(infer_recurrent, rnn_tanh))},
+       in_autocast(AutocastInside, composite(infer_recurrent, given<recurrent, Gates::Tanh>))},
       {"aten.rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       in_autocast(AutocastInside, composite(infer_recurrent, rnn_relu))},
-      {"aten.lstm_cell.default(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
-       "Tensor? b_hh=None) -> (Tensor, Tensor)",
+       in_autocast(AutocastInside, composite(infer_recurrent, given<recurrent, Gates::Relu>))},
+      {"aten.lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+       "b_hh=None) -> (Tensor, Tensor)",
        in_autocast(AutocastInside, composite(infer_cell, lstm_cell))},
-      {"aten.gru_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
-       "b_hh=None) -> Tensor",
-       in_autocast(AutocastInside, composite(infer_cell, gru_cell))},
-      {"aten.rnn_tanh_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
-       "Tensor? b_hh=None) -> Tensor",
-       in_autocast(AutocastInside, composite(infer_cell, rnn_tanh_cell))},
-      {"aten.rnn_relu_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
-       "Tensor? b_hh=None) -> Tensor",
-       in_autocast(AutocastInside, composite(infer_cell, rnn_relu_cell))},
+      {"aten.gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+       "b_hh=None)",
+       in_autocast(AutocastInside, composite(infer_cell, given<recurrent_cell, Gates::Gru>))},
+      {"aten.rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+       "b_hh=None)",
+       in_autocast(AutocastInside, composite(infer_cell, given<recurrent_cell, Gates::Tanh>))},
+      {"aten.rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+       "b_hh=None)",
+       in_autocast(AutocastInside, composite(infer_cell, given<recurrent_cell, Gates::Relu>))},
   };
   return lines;
 }

@@ -235,20 +235,20 @@ Replacement affine_grid(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> sampling_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.grid_sampler_2d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
-       "bool align_corners) -> Tensor",
+      {"aten.grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+       "align_corners)",
        in_autocast(AutocastF32, accepting("input f32 f64; grid f32 f64", {.flags = Core,
                                                                           .out = "grid_sampler_2d.out",
                                                                           .infer = infer_grid_sampler_2d,
                                                                           .decompose = grid_sampler_2d,
                                                                           .fit = grid_without_nan}))},
-      {"aten.grid_sampler_3d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
-       "bool align_corners) -> Tensor",
+      {"aten.grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+       "align_corners)",
        in_autocast(AutocastF32, composite(infer_grid_sampler_3d, grid_sampler_3d))},
-      {"aten.grid_sampler.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
-       "align_corners) -> Tensor",
+      {"aten.grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+       "align_corners)",
        in_autocast(AutocastF32, composite(infer_grid_sampler, grid_sampler))},
-      {"aten.affine_grid_generator.default(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+      {"aten.affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners)",
        composite(infer_affine_grid, affine_grid)},
   };
   return lines;

@@ -13,15 +13,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/derivative.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
+#include "ops/shared_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // --- running operations
 
@@ -127,40 +125,16 @@ Replacement running_extreme(Builder& b, const OpCall& call, bool is_max) {
   Term index = run(where(is_new, place, 0), scan, 0, larger);
   return std::vector<Value*>{extreme.to(dtype).value(), index.value()};
 }
-Replacement cummax(Builder& b, const OpCall& call) {
-  return running_extreme(b, call, true);
-}
-Replacement cummin(Builder& b, const OpCall& call) {
-  return running_extreme(b, call, false);
-}
 
 // --- differences of neighbors; n = 0 returns the tensor without prepend and append
 
 constexpr std::int64_t max_differences = 1 << 10;
 
-Types infer_diff(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  Dims sizes = self.sizes;
-  ScalarType dtype = self.dtype;
-  if (call.integer("n") == 0) return tensor_result(dtype, std::move(sizes));
-  for (std::string_view more : {"prepend", "append"}) {
-    const Value* value = call.value(more);
-    if (value == nullptr) continue;
-    if (value->tensor().rank() != self.rank()) return argument_error("diff with a tensor of another rank");
-    sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
-    dtype = promote(dtype, value->tensor().dtype);
-  }
-  std::int64_t times = call.integer("n");
-  if (times < 0 || times > max_differences) {
-    return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
-  }
-  sizes[dim] = sizes[dim] - times;
-  if (sizes[dim].is_constant() && sizes[dim].value() < 0) sizes[dim] = std::int64_t{0};
-  return tensor_result(dtype, std::move(sizes));
-}
 Replacement diff(Builder& b, const OpCall& call) {
   if (call.integer("n") == 0) return one(b.call("aten.alias.default", {call["self"]}));
+  const std::int64_t times = call.integer("n");
+  if (times < 0 || times > max_differences)
+    return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
   Value* x = b.own(call.value("self"));
   const Argument& dim = call["dim"];
   std::vector<Value*> parts{x};
@@ -168,7 +142,7 @@ Replacement diff(Builder& b, const OpCall& call) {
   if (Value* behind = b.own(call.value("append"))) parts.push_back(behind);
   if (parts.size() > 1) x = b.call("aten.cat.default", {parts, dim});
   bool is_bool = call.tensor("self").dtype == ScalarType::Bool;
-  for (std::int64_t i = 0; i < call.integer("n"); ++i) {
+  for (std::int64_t i = 0; i < times; ++i) {
     Value* later = b.call("aten.slice.Tensor", {x, dim, 1, to_the_end});
     Value* earlier = b.call("aten.slice.Tensor", {x, dim, 0, -1});
     x = is_bool ? b.call("aten.logical_xor.default", {later, earlier})
@@ -200,25 +174,6 @@ Dims places_sizes(const OpCall& call, std::size_t dim) {
   }
   return sizes;
 }
-Result<Dims> areas_sizes(const OpCall& call, std::size_t dim) {
-  Dims sizes = call.tensor("y").sizes;
-  if (call.def().arg_index(Name("x")) >= 0) {
-    TRY(sizes, broadcast(sizes, places_sizes(call, dim)));
-  }
-  if (!(sizes[dim] == 0)) sizes[dim] = sizes[dim] - 1;
-  return sizes;
-}
-Types infer_trapezoid(const OpCall& call) {
-  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
-  TRY(Dims sizes, areas_sizes(call, dim));
-  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
-  return tensor_result(integral_type(call), std::move(sizes));
-}
-Types infer_cumulative_trapezoid(const OpCall& call) {
-  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
-  TRY(Dims sizes, areas_sizes(call, dim));
-  return tensor_result(integral_type(call), std::move(sizes));
-}
 // Integers keep their type: sums and products of bytes wrap in torch too.
 Term integrand(Builder& b, Value* value) {
   Term term(b, value);
@@ -241,11 +196,11 @@ Replacement trapezoid(Builder& b, const OpCall& call) {
   const auto along = static_cast<std::int64_t>(dim);
   const Term y = integrand(b, b.own(call.value("y")));
   auto sum = [&](const Term& parts) { return parts.call("aten.sum.dim_IntList", {Ints{along}}); };
-  if (has_places(call)) return result(call, sum(areas(b, call, y, dim)) * 0.5);
+  if (has_places(call)) return one((sum(areas(b, call, y, dim)) * 0.5).to(integral_type(call)).value());
   TRY(double step, constant_number(call, "dx"));
-  if (call.tensor("y").sizes[dim] == 0) return result(call, sum(y) * step);
+  if (call.tensor("y").sizes[dim] == 0) return one((sum(y) * step).to(integral_type(call)).value());
   const Term ends = y.call("aten.select.int", {along, 0}) + y.call("aten.select.int", {along, -1});
-  return result(call, (sum(y) - ends * 0.5) * step);
+  return one(((sum(y) - ends * 0.5) * step).to(integral_type(call)).value());
 }
 Replacement cumulative_trapezoid(Builder& b, const OpCall& call) {
   TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
@@ -253,36 +208,30 @@ Replacement cumulative_trapezoid(Builder& b, const OpCall& call) {
   auto running = [&](const Term& parts) {
     return parts.call("aten.cumsum.default", {static_cast<std::int64_t>(dim)});
   };
-  if (has_places(call)) return result(call, running(areas(b, call, y, dim)) * 0.5);
+  if (has_places(call)) return one((running(areas(b, call, y, dim)) * 0.5).to(integral_type(call)).value());
   TRY(double step, constant_number(call, "dx"));
-  return result(call, running(heights(y, dim) * (step / 2)));
+  return one((running(heights(y, dim) * (step / 2))).to(integral_type(call)).value());
 }
 
 }  // namespace
 
 std::span<const OpLine> scan_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.cumprod.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+      {"aten.cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
        composite(infer_running, cumprod, InPlaceVariant)},
-      {"aten.cummax.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-       composite(infer_running_extreme, cummax)},
-      {"aten.cummin.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-       composite(infer_running_extreme, cummin)},
-      {"aten.logcumsumexp.default(Tensor self, int dim) -> Tensor", composite(infer_same_type, logcumsumexp)},
-      {"aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "
-       "Tensor",
-       composite(infer_diff, diff)},
-      {"aten.trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-       composite(infer_trapezoid, trapezoid)},
-      {"aten.trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-       composite(infer_trapezoid, trapezoid)},
-      {"aten.trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", composite(infer_trapezoid, trapezoid)},
-      {"aten.trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
-       composite(infer_trapezoid, trapezoid)},
-      {"aten.cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-       composite(infer_cumulative_trapezoid, cumulative_trapezoid)},
-      {"aten.cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-       composite(infer_cumulative_trapezoid, cumulative_trapezoid)},
+      {"aten.cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+       composite(infer_running_extreme, given<running_extreme, true>)},
+      {"aten.cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+       composite(infer_running_extreme, given<running_extreme, false>)},
+      {"aten.logcumsumexp(Tensor self, int dim)", composite(infer_same_type, logcumsumexp)},
+      {"aten.diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)",
+       derived(diff)},
+      {"aten.trapezoid.x(Tensor y, Tensor x, *, int dim=-1)", derived(trapezoid)},
+      {"aten.trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1)", derived(trapezoid)},
+      {"aten.trapz.x(Tensor y, Tensor x, *, int dim=-1)", derived(trapezoid)},
+      {"aten.trapz.dx(Tensor y, *, float dx=1., int dim=-1)", derived(trapezoid)},
+      {"aten.cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1)", derived(cumulative_trapezoid)},
+      {"aten.cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1)", derived(cumulative_trapezoid)},
       {"aten.gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> "
        "Tensor[]",
        composite(infer_gradient, gradient)},

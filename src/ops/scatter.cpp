@@ -19,8 +19,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Views a 0-d tensor as a line of one element.
 Term as_line(const Term& x) {
   return x.rank() == 0 ? x.call("aten.unsqueeze.default", {0}) : x;
@@ -236,24 +234,24 @@ constexpr OpRules scatter_kernel(const char* out, InferFunction infer, Decompose
 
 std::span<const OpLine> scatter_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+      {"aten.gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
        row_by_row(on_complex(
            each_part, {.flags = Core, .out = "gather.out", .infer = infer_gather, .decompose = gather}))},
-      {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+      {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src)",
        row_by_row(scatter_kernel("scatter.src_out", infer_scatter, scatter))},
-      {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+      {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value)",
        row_by_row(scatter_kernel("scatter.value_out", infer_scatter_number, scatter_number))},
-      {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+      {"aten.scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
        row_by_row(scatter_kernel("scatter_add.out", infer_scatter, scatter))},
-      {"aten.scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+      {"aten.scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)",
        composite(infer_scatter, scatter_reduce_source, InPlaceVariant)},
-      {"aten.scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+      {"aten.scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce)",
        composite(infer_scatter_number, scatter_reduce_number, InPlaceVariant)},
       {"aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
-       "include_self=True) -> Tensor",
+       "include_self=True)",
        composite(infer_scatter, scatter_reduce, InPlaceVariant)},
-      {"aten.index_reduce.default(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
-       "include_self=True) -> Tensor",
+      {"aten.index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
+       "include_self=True)",
        composite(infer_index_reduce, index_reduce, InPlaceVariant)},
   };
   return lines;

@@ -231,9 +231,16 @@ class SchemaReader {
   std::string fault_;
 };
 
+constexpr std::string_view aten = "aten.", default_overload = ".default";
+
+bool has_overload(std::string_view name) {
+  return !name.starts_with(aten) || name.find('.', aten.size()) != std::string_view::npos;
+}
+
 // Appends `suffix` to the op's own name: "aten.relu.default" becomes "aten.relu_.default".
 std::string renamed(std::string_view text, std::string_view suffix) {
-  std::size_t name_end = schema_name(text).rfind('.');
+  const std::string_view name = schema_name(text);
+  const std::size_t name_end = has_overload(name) ? name.rfind('.') : name.size();
   return std::string(text.substr(0, name_end)).append(suffix).append(text.substr(name_end));
 }
 
@@ -254,6 +261,26 @@ std::string read_schema(std::string_view text, OpDef& def) {
 
 std::string_view schema_name(std::string_view text) {
   return text.substr(0, text.find('('));
+}
+
+std::string full_name(std::string_view name) {
+  return std::string(name).append(has_overload(name) ? "" : default_overload);
+}
+
+std::string_view name_in_line(std::string_view name) {
+  if (name.starts_with(aten) && name.ends_with(default_overload)) name.remove_suffix(default_overload.size());
+  return name;
+}
+
+std::string full_schema(std::string_view line) {
+  const std::string_view name = schema_name(line);
+  std::string schema = full_name(name).append(line.substr(name.size()));
+  constexpr std::string_view shortened = "...",
+                             options = "Layout? layout=None, Device? device=None, bool? pin_memory=None";
+  if (const std::size_t at = schema.find(shortened); at != std::string::npos)
+    schema.replace(at, shortened.size(), options);
+  if (schema.ends_with(')') && schema.find(" -> ") == std::string::npos) schema += " -> Tensor";
+  return schema;
 }
 
 std::string inplace_name(std::string_view name) {

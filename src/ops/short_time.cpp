@@ -11,8 +11,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // Maximum number of slices per frame; frames with more overlap are added by an index.
 constexpr std::int64_t max_slices = 32;
 
@@ -62,7 +60,6 @@ Replacement stft(Builder& b, const OpCall& call) {
     return type_error("win_length without a window");
   Value* x = b.call("aten.unfold.default", {call["self"], -1, frames.size, frames.step});
   if (window != nullptr) x = b.call("aten.mul.Tensor", {x, window});
-  if (x == nullptr || b.failed()) return failure_of(b);
   const Ints last{static_cast<std::int64_t>(x->tensor().rank()) - 1};
   const std::int64_t norm = call.boolean("normalized") ? 1 : 0;
   Value* y = is_onesided(call, !is_complex(call.tensor("self").dtype))
@@ -89,7 +86,6 @@ Types infer_istft(const OpCall& call) {
 
 // Adds [rows, frames, size] to [rows, (frames - 1) * step + size]; each frame starts `step` after the last.
 Value* overlapped(Builder& b, Value* x, const Frames& frames) {
-  if (x == nullptr || b.failed()) return nullptr;
   const SymInt rows = x->tensor().sizes[0], count = x->tensor().sizes[1];
   if (frames.size % frames.step == 0 &&
       frames.size / frames.step <= max_slices) {  // slices of one step each form a signal
@@ -134,7 +130,6 @@ Replacement istft(Builder& b, const OpCall& call) {
   Value* weight = b.call("aten.mul.Tensor", {window, window});
   weight = b.call("aten.expand.default", {weight, Dims{1, count, frames.size}});
   weight = overlapped(b, weight, frames);
-  if (b.failed()) return failure_of(b);
 
   const std::int64_t start = call.boolean("center") ? frames.size / 2 : 0;
   const SymInt wanted = types[0].tensor.sizes.back(), whole = x->tensor().sizes[1];
@@ -153,13 +148,12 @@ Replacement istft(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> short_time_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.stft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
-       "window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
-       "align_to_window=None) -> Tensor",
+      {"aten.stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+       "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None)",
        in_autocast(AutocastF32, composite(infer_stft, stft))},
-      {"aten.istft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
-       "window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
-       "return_complex=False) -> Tensor",
+      {"aten.istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+       "bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
+       "return_complex=False)",
        composite(infer_istft, istft)},
   };
   return lines;

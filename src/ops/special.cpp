@@ -11,36 +11,12 @@
 
 #include "ops/formula.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "ops/special_series.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-// --- products with logarithms: 0 if the factor is 0, unless the logarithm's argument is NaN
-
-Replacement xlogy(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
-  return result(call, where((x == 0) & !is_nan(y), 0.0, x * log(y)));
-}
-Replacement xlog1py(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
-  return result(call, where((x == 0) & !is_nan(y), 0.0, x * log1p(y)));
-}
-Replacement entr(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self");
-  return result(call, where(x == 0, 0.0, where(x < 0, -infinity, -x * log(x))));
-}
-
-Replacement sinc(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self");
-  Term angle = x * std::numbers::pi;
-  return result(call, where(x == 0, 1.0, sin(angle) / angle));
-}
-Replacement exp2(Builder& b, const OpCall& call) {
-  Term x = float_operand(b, call, "self");
-  return result(call, Term(b, b.call("aten.pow.Scalar", {2.0, x.value()})));
-}
 
 // --- the normal distribution
 
@@ -190,64 +166,67 @@ Replacement digamma(Builder& b, const OpCall& call) {
   return result(call, where(g.x == 0, -(1.0 / g.x), where(g.is_mirrored, mirrored, sum)));
 }
 
+// A product with a logarithm: 0 if the factor is 0, unless the logarithm's argument is NaN.
 constexpr OpRules product_rules(OpFlag flags = None) {
-  return formula(xlogy, PromotesToFloat | flags);
+  return formula(wide_text<"where((self == 0) & !isnan(other), 0.0, self * log(other))">,
+                 PromotesToFloat | flags);
 }
 constexpr OpRules product1p_rules() {
-  return formula(xlog1py, PromotesToFloat);
+  return formula(wide_text<"where((self == 0) & !isnan(other), 0.0, self * log1p(other))">, PromotesToFloat);
 }
 
 }  // namespace
 
 std::span<const OpLine> special_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+      {"aten.xlogy.Tensor(Tensor self, Tensor other)",
        written_by("xlogy.OutTensor", product_rules(InPlaceVariant))},
-      {"aten.xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+      {"aten.xlogy.Scalar_Other(Tensor self, Scalar other)",
        written_by("xlogy.OutScalar_Other", product_rules(InPlaceVariant))},
-      {"aten.xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+      {"aten.xlogy.Scalar_Self(Scalar self, Tensor other)",
        written_by("xlogy.OutScalar_Self", product_rules())},
-      {"aten.special_xlogy.default(Tensor self, Tensor other) -> Tensor", product_rules()},
-      {"aten.special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", product_rules()},
-      {"aten.special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", product_rules()},
-      {"aten.special_xlog1py.default(Tensor self, Tensor other) -> Tensor", product1p_rules()},
-      {"aten.special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", product1p_rules()},
-      {"aten.special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", product1p_rules()},
-      {"aten.special_entr.default(Tensor self) -> Tensor", float_formula(entr)},
-      {"aten.sinc.default(Tensor self) -> Tensor", float_formula(sinc, InPlaceVariant)},
-      {"aten.exp2.default(Tensor self) -> Tensor", float_formula(exp2, InPlaceVariant)},
-      {"aten.erfc.default(Tensor self) -> Tensor", float_formula(erfc, InPlaceVariant)},
-      {"aten.erfinv.default(Tensor self) -> Tensor", float_formula(erfinv, InPlaceVariant)},
-      {"aten.i0.default(Tensor self) -> Tensor", float_formula(i0, InPlaceVariant)},
-      {"aten.lgamma.default(Tensor self) -> Tensor", float_formula(lgamma, InPlaceVariant)},
-      {"aten.digamma.default(Tensor self) -> Tensor", float_formula(digamma, InPlaceVariant)},
-      {"aten.special_erfcx.default(Tensor self) -> Tensor", float_formula(erfcx)},
-      {"aten.special_ndtr.default(Tensor self) -> Tensor", float_formula(ndtr)},
-      {"aten.special_log_ndtr.default(Tensor self) -> Tensor", float_formula(log_ndtr)},
-      {"aten.special_ndtri.default(Tensor self) -> Tensor", float_formula(ndtri)},
-      {"aten.special_i0e.default(Tensor self) -> Tensor", float_formula(i0e)},
-      {"aten.special_i1.default(Tensor self) -> Tensor", float_formula(i1)},
-      {"aten.special_i1e.default(Tensor self) -> Tensor", float_formula(i1e)},
-      {"aten.mvlgamma.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma, InPlaceVariant)},
-      {"aten.special_multigammaln.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma)},
+      {"aten.special_xlogy(Tensor self, Tensor other)", product_rules()},
+      {"aten.special_xlogy.other_scalar(Tensor self, Scalar other)", product_rules()},
+      {"aten.special_xlogy.self_scalar(Scalar self, Tensor other)", product_rules()},
+      {"aten.special_xlog1py(Tensor self, Tensor other)", product1p_rules()},
+      {"aten.special_xlog1py.other_scalar(Tensor self, Scalar other)", product1p_rules()},
+      {"aten.special_xlog1py.self_scalar(Scalar self, Tensor other)", product1p_rules()},
+      {"aten.special_entr(Tensor self)",
+       float_formula(wide_text<"where(self == 0, 0.0, where(self < 0, -inf, -self * log(self)))">)},
+      {"aten.sinc(Tensor self)",
+       float_formula(wide_text<"angle = self * pi; where(self == 0, 1.0, sin(angle) / angle)">,
+                     InPlaceVariant)},
+      {"aten.exp2(Tensor self)", float_formula(wide_text<"power_of_two(self)">, InPlaceVariant)},
+      {"aten.erfc(Tensor self)", float_formula(erfc, InPlaceVariant)},
+      {"aten.erfinv(Tensor self)", float_formula(erfinv, InPlaceVariant)},
+      {"aten.i0(Tensor self)", float_formula(i0, InPlaceVariant)},
+      {"aten.lgamma(Tensor self)", float_formula(lgamma, InPlaceVariant)},
+      {"aten.digamma(Tensor self)", float_formula(digamma, InPlaceVariant)},
+      {"aten.special_erfcx(Tensor self)", float_formula(erfcx)},
+      {"aten.special_ndtr(Tensor self)", float_formula(ndtr)},
+      {"aten.special_log_ndtr(Tensor self)", float_formula(log_ndtr)},
+      {"aten.special_ndtri(Tensor self)", float_formula(ndtri)},
+      {"aten.special_i0e(Tensor self)", float_formula(i0e)},
+      {"aten.special_i1(Tensor self)", float_formula(i1)},
+      {"aten.special_i1e(Tensor self)", float_formula(i1e)},
+      {"aten.mvlgamma(Tensor self, int p)", float_formula(mvlgamma, InPlaceVariant)},
+      {"aten.special_multigammaln(Tensor self, int p)", float_formula(mvlgamma)},
       // other names
-      {"aten.special_sinc.default(Tensor self) -> Tensor", renamed<"aten.sinc.default">(Pointwise)},
-      {"aten.special_exp2.default(Tensor self) -> Tensor", renamed<"aten.exp2.default">(Pointwise)},
-      {"aten.special_expm1.default(Tensor self) -> Tensor", renamed<"aten.expm1.default">(Pointwise)},
-      {"aten.special_log1p.default(Tensor self) -> Tensor", renamed<"aten.log1p.default">(Pointwise)},
-      {"aten.special_expit.default(Tensor self) -> Tensor", renamed<"aten.sigmoid.default">(Pointwise)},
-      {"aten.special_logit.default(Tensor self, float? eps=None) -> Tensor",
-       renamed<"aten.logit.default">(Pointwise)},
-      {"aten.special_erf.default(Tensor self) -> Tensor", renamed<"aten.erf.default">(Pointwise)},
-      {"aten.special_erfc.default(Tensor self) -> Tensor", renamed<"aten.erfc.default">(Pointwise)},
-      {"aten.special_erfinv.default(Tensor self) -> Tensor", renamed<"aten.erfinv.default">(Pointwise)},
-      {"aten.special_i0.default(Tensor self) -> Tensor", renamed<"aten.i0.default">(Pointwise)},
-      {"aten.special_gammaln.default(Tensor self) -> Tensor", renamed<"aten.lgamma.default">(Pointwise)},
-      {"aten.special_digamma.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(Pointwise)},
-      {"aten.special_psi.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(Pointwise)},
-      {"aten.special_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-       renamed<"aten.softmax.int">()},
-      {"aten.special_log_softmax.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+      {"aten.special_sinc", renamed<"aten.sinc.default">(Pointwise)},
+      {"aten.special_exp2", renamed<"aten.exp2.default">(Pointwise)},
+      {"aten.special_expm1", renamed<"aten.expm1.default">(Pointwise)},
+      {"aten.special_log1p", renamed<"aten.log1p.default">(Pointwise)},
+      {"aten.special_expit", renamed<"aten.sigmoid.default">(Pointwise)},
+      {"aten.special_logit", renamed<"aten.logit.default">(Pointwise)},
+      {"aten.special_erf", renamed<"aten.erf.default">(Pointwise)},
+      {"aten.special_erfc", renamed<"aten.erfc.default">(Pointwise)},
+      {"aten.special_erfinv", renamed<"aten.erfinv.default">(Pointwise)},
+      {"aten.special_i0", renamed<"aten.i0.default">(Pointwise)},
+      {"aten.special_gammaln", renamed<"aten.lgamma.default">(Pointwise)},
+      {"aten.special_digamma", renamed<"aten.digamma.default">(Pointwise)},
+      {"aten.special_psi", renamed<"aten.digamma.default">(Pointwise)},
+      {"aten.special_softmax", renamed<"aten.softmax.int">()},
+      {"aten.special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None)",
        renamed<"aten.log_softmax.int">()},
   };
   return lines;

@@ -252,13 +252,13 @@ constexpr OpRules splitting(OpFlag flags) {
 
 std::span<const OpLine> split_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.split_with_sizes.default(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+      {"aten.split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
        {.flags = Core | View | CopyVariant,
         .view_kind = ViewKind::Split,
         .out = "split_with_sizes_copy.out",
         .infer = infer_parts<read_split>,
         .write_back = write_part<read_split>}},
-      {"aten.unsafe_split_with_sizes.default(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+      {"aten.unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
        splitting<read_split>(None)},
       {"aten.split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
        splitting<read_split>(View | CopyVariant)},
@@ -266,10 +266,8 @@ std::span<const OpLine> split_ops() {
        splitting<read_split>(View)},
       {"aten.unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
        splitting<read_split>(None)},
-      {"aten.chunk.default(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-       splitting<read_split>(View)},
-      {"aten.unsafe_chunk.default(Tensor self, int chunks, int dim=0) -> Tensor[]",
-       splitting<read_split>(None)},
+      {"aten.chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", splitting<read_split>(View)},
+      {"aten.unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", splitting<read_split>(None)},
       {"aten.tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
        splitting<read_tensor_split>(View)},
       {"aten.tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
@@ -292,9 +290,9 @@ std::span<const OpLine> split_ops() {
         .infer = infer_unbind,
         .decompose = unbind,
         .write_back = write_unbound}},
-      {"aten.narrow.default(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
+      {"aten.narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
        {.flags = View, .infer = infer_narrow, .decompose = narrow, .write_back = write_narrow}},
-      {"aten.narrow_copy.default(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+      {"aten.narrow_copy(Tensor self, int dim, SymInt start, SymInt length)",
        composite(infer_narrow, narrow)},
   };
   return lines;

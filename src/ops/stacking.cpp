@@ -28,24 +28,12 @@ Dims as_column(Dims sizes, std::size_t) {
 }
 
 template <std::size_t rank>
-Types infer_raised(const OpCall& call) {
-  return tensor_result(call.tensor("self").dtype, raised(call.tensor("self").sizes, rank));
-}
-template <std::size_t rank>
 Replacement raise(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   if (x->tensor().rank() >= rank) return one(b.call("aten.alias.default", {x}));
   return one(b.view(x, raised(x->tensor().sizes, rank)));
 }
 
-template <std::size_t rank>
-Types infer_all_raised(const OpCall& call) {
-  std::vector<Type> types;
-  for (const Value* x : call.values("tensors")) {
-    types.push_back(tensor_type({.dtype = x->tensor().dtype, .sizes = raised(x->tensor().sizes, rank)}));
-  }
-  return types;
-}
 template <std::size_t rank>
 Replacement raise_all(Builder& b, const OpCall& call) {
   std::vector<Value*> results;
@@ -84,48 +72,17 @@ Joint horizontal(const OpCall& call) {
   return {raised, 1, rank <= 1 ? std::size_t{0} : std::size_t{1}};
 }
 
-Types infer_joined(const OpCall& call, const Joint& joint) {
-  TRY(std::vector<const Value*> parts, some_tensors(call));
-  std::optional<Dims> total;
-  for (const Value* part : parts) {
-    Dims sizes = joint.reshape(part->tensor().sizes, joint.rank);
-    if (sizes.size() == 1 && sizes[0] == 0) continue;  // cat skips it
-    if (!total) {
-      total = sizes;
-      continue;
-    }
-    if (sizes.size() != total->size() || joint.dim >= sizes.size()) {
-      return argument_error("stacked tensors of different ranks");
-    }
-    (*total)[joint.dim] = (*total)[joint.dim] + sizes[joint.dim];
-  }
-  return tensor_result(joined_type(parts), total.value_or(Dims{0}));
-}
-Replacement join(Builder& b, const OpCall& call, const Joint& joint) {
+Replacement stacked(Builder& b, const OpCall& call, const Joint* joint) {
   std::vector<Value*> parts;
   for (Value* part : b.own(call.values("tensors"))) {
-    parts.push_back(b.view(part, joint.reshape(part->tensor().sizes, joint.rank)));
+    parts.push_back(b.view(part, joint->reshape(part->tensor().sizes, joint->rank)));
   }
-  return one(b.call("aten.cat.default", {parts, static_cast<std::int64_t>(joint.dim)}));
+  return one(b.call("aten.cat.default", {parts, static_cast<std::int64_t>(joint->dim)}));
 }
 
-Types infer_hstack(const OpCall& call) {
-  return infer_joined(call, horizontal(call));
-}
 Replacement hstack(Builder& b, const OpCall& call) {
-  return join(b, call, horizontal(call));
-}
-template <const Joint& joint>
-Types infer_stacked(const OpCall& call) {
-  return infer_joined(call, joint);
-}
-template <const Joint& joint>
-Replacement stacked(Builder& b, const OpCall& call) {
-  return join(b, call, joint);
-}
-template <const Joint& joint>
-constexpr OpRules stacking() {
-  return composite(infer_stacked<joint>, stacked<joint>);
+  const Joint joint = horizontal(call);
+  return stacked(b, call, &joint);
 }
 
 // --- block_diag: pads both sides of each tensor's columns with zeros
@@ -169,23 +126,10 @@ Chunked chunked(const TensorType& part, std::size_t dim, std::int64_t chunks) {
   return {length * chunks - part.sizes[dim], std::move(sizes)};
 }
 
-Types infer_chunk_cat(const OpCall& call) {
-  TRY(std::vector<const Value*> parts, some_tensors(call));
-  std::int64_t chunks = call.integer("num_chunks");
-  if (chunks <= 0) return argument_error("_chunk_cat into no chunks");
-  std::optional<Dims> total;
-  for (const Value* part : parts) {
-    TRY(std::size_t dim, dim_of(call, "dim", part->tensor()));
-    Dims sizes = chunked(part->tensor(), dim, chunks).sizes;
-    if (total && total->size() != sizes.size()) return argument_error("_chunk_cat of different ranks");
-    if (total) sizes.back() = sizes.back() + total->back();
-    total = sizes;
-  }
-  return tensor_result(joined_type(parts), *total);
-}
 Replacement chunk_cat(Builder& b, const OpCall& call) {
   std::vector<Value*> rows;
   std::int64_t axis = 0;
+  if (call.integer("num_chunks") <= 0) return argument_error("_chunk_cat into no chunks");
   for (Value* part : b.own(call.values("tensors"))) {
     TRY(std::size_t dim, dim_of(call, "dim", part->tensor()));
     Chunked chunk = chunked(part->tensor(), dim, call.integer("num_chunks"));
@@ -193,7 +137,6 @@ Replacement chunk_cat(Builder& b, const OpCall& call) {
     padding.back() = chunk.padding;
     axis = static_cast<std::int64_t>(dim) + 1;
     Value* padded = chunk.padding == 0 ? part : b.call("aten.constant_pad_nd.default", {part, padding});
-    if (b.failed()) return failure_of(b);
     rows.push_back(b.view(padded, chunk.sizes));
   }
   return one(b.call("aten.cat.default", {rows, axis}));
@@ -243,44 +186,35 @@ Replacement cartesian_prod(Builder& b, const OpCall& call) {
     columns.push_back(b.call("aten.expand.default", {b.view(axes[i], line), grid}));
   }
   Value* rows = b.call("aten.cat.default", {columns, -1});
-  if (b.failed()) return failure_of(b);
   return one(b.view(rows, types[0].tensor.sizes));
 }
 
 template <std::size_t rank>
 constexpr OpRules raising() {
-  return {.flags = View,
-          .view_kind = ViewKind::Reshape,
-          .infer = infer_raised<rank>,
-          .decompose = raise<rank>,
-          .write_back = write_reshaped};
+  return {
+      .flags = View, .view_kind = ViewKind::Reshape, .decompose = raise<rank>, .write_back = write_reshaped};
 }
 
 }  // namespace
 
 std::span<const OpLine> stacking_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.atleast_1d.default(Tensor self) -> Tensor", raising<1>()},
-      {"aten.atleast_2d.default(Tensor self) -> Tensor", raising<2>()},
-      {"aten.atleast_3d.default(Tensor self) -> Tensor", raising<3>()},
-      {"aten.atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
-       composite(infer_all_raised<1>, raise_all<1>, MayView)},
-      {"aten.atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
-       composite(infer_all_raised<2>, raise_all<2>, MayView)},
-      {"aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
-       composite(infer_all_raised<3>, raise_all<3>, MayView)},
-      {"aten.hstack.default(Tensor[] tensors) -> Tensor", composite(infer_hstack, hstack)},
-      {"aten.vstack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
-      {"aten.row_stack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
-      {"aten.dstack.default(Tensor[] tensors) -> Tensor", stacking<deep>()},
-      {"aten.column_stack.default(Tensor[] tensors) -> Tensor", stacking<by_columns>()},
-      {"aten.block_diag.default(Tensor[] tensors) -> Tensor", composite(infer_block_diag, block_diag)},
-      {"aten._chunk_cat.default(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
-       composite(infer_chunk_cat, chunk_cat)},
-      {"aten.broadcast_tensors.default(Tensor[] tensors) -> Tensor[]",
+      {"aten.atleast_1d(Tensor self)", raising<1>()},
+      {"aten.atleast_2d(Tensor self)", raising<2>()},
+      {"aten.atleast_3d(Tensor self)", raising<3>()},
+      {"aten.atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", derived(raise_all<1>, MayView)},
+      {"aten.atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", derived(raise_all<2>, MayView)},
+      {"aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", derived(raise_all<3>, MayView)},
+      {"aten.hstack(Tensor[] tensors)", derived(hstack)},
+      {"aten.vstack(Tensor[] tensors)", derived(given<stacked, &vertical>)},
+      {"aten.row_stack(Tensor[] tensors)", derived(given<stacked, &vertical>)},
+      {"aten.dstack(Tensor[] tensors)", derived(given<stacked, &deep>)},
+      {"aten.column_stack(Tensor[] tensors)", derived(given<stacked, &by_columns>)},
+      {"aten.block_diag(Tensor[] tensors)", composite(infer_block_diag, block_diag)},
+      {"aten._chunk_cat(Tensor[] tensors, int dim, int num_chunks)", derived(chunk_cat)},
+      {"aten.broadcast_tensors(Tensor[] tensors) -> Tensor[]",
        composite(infer_broadcast_tensors, broadcast_tensors, MayView)},
-      {"aten.cartesian_prod.default(Tensor[] tensors) -> Tensor",
-       composite(infer_cartesian_prod, cartesian_prod)},
+      {"aten.cartesian_prod(Tensor[] tensors)", composite(infer_cartesian_prod, cartesian_prod)},
   };
   return lines;
 }

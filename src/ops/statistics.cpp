@@ -12,12 +12,11 @@
 #include "ops/complex_forms.h"
 #include "ops/formula.h"
 #include "ops/rename.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // Returns the dimensions of the call's `dim`; all if it lists none.
 Result<Ints> dims_of(const OpCall& call) {
@@ -86,12 +85,6 @@ Value* deviation_of(Builder& b, const OpCall& call) {
 Replacement deviation(Builder& b, const OpCall& call) {
   return one(deviation_of(b, call));
 }
-Types infer_spread_and_mean(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_spread(call));
-  types.push_back(types[0]);
-  types[1].tensor.dtype = call.tensor("self").dtype;
-  return types;
-}
 Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
   std::vector<BuilderArgument> args = variance_arguments(call);
   Value* spread = has_root ? deviation_of(b, call) : b.call("aten.var.correction", args);
@@ -102,12 +95,6 @@ Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
     for (std::size_t i = 0; i < call.tensor("self").rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
   }
   return std::vector<Value*>{spread, b.call("aten.mean.dim", {call["self"], dims, args[3]})};
-}
-Replacement variance_and_mean(Builder& b, const OpCall& call) {
-  return with_mean(b, call, false);
-}
-Replacement deviation_and_mean(Builder& b, const OpCall& call) {
-  return with_mean(b, call, true);
 }
 
 // --- logarithms of sums: the largest term is factored out, unless it is infinite
@@ -134,10 +121,6 @@ Replacement logsumexp(Builder& b, const OpCall& call) {
 
 // --- extremes and counts
 
-Types infer_aminmax(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_reduction(call));
-  return std::vector<Type>{types[0], types[0]};
-}
 Replacement aminmax(Builder& b, const OpCall& call) {
   TRY(Ints dims, dims_of(call));
   if (call.tensor("self").rank() == 0) {
@@ -148,24 +131,15 @@ Replacement aminmax(Builder& b, const OpCall& call) {
                              b.call("aten.amax.default", {call["self"], dims, call["keepdim"]})};
 }
 
-Types infer_count(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], self.rank()));
-  return tensor_result(ScalarType::I64, reduced_sizes(self.sizes, dims, false));
-}
 Replacement count_nonzero(Builder& b, const OpCall& call) {
   TRY(Ints dims, dims_of(call));
-  return result(call, sum(tensor_operand(b, call, "self") != 0, dims, false));
+  return one(sum(tensor_operand(b, call, "self") != 0, dims, false).to(ScalarType::I64).value());
 }
 
 // --- ignoring NaN
 
 Term without_nan(const Term& x) {
   return is_floating(x.dtype()) ? where(is_nan(x), 0.0, x) : x;
-}
-Replacement nansum(Builder& b, const OpCall& call) {
-  Value* numbers = without_nan(tensor_operand(b, call, "self")).value();
-  return one(b.call("aten.sum.dim_IntList", {numbers, call["dim"], call["keepdim"], call["dtype"]}));
 }
 Replacement nanmean(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
@@ -214,68 +188,58 @@ constexpr OpRules spread_rules(DecomposeFunction decompose) {
   return composite(infer_spread, decompose, Reduction);
 }
 constexpr OpRules pair_rules(DecomposeFunction decompose) {
-  return composite(infer_spread_and_mean, decompose, Reduction);
+  return derived(decompose, Reduction);
 }
 
 }  // namespace
 
 std::span<const OpLine> statistics_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
-       "-> "
-       "Tensor",
+      {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
        on_complex(complex_variance, {.flags = Core | Reduction,
                                      .out = "var.correction_out",
                                      .infer = infer_spread,
                                      .decompose = variance_kernel,
                                      .accepts = "self f32 f64"})},  // the kernel sums f16 in f16
-      {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
-      {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+      {"aten.var(Tensor self, bool unbiased=True)", spread_rules(variance)},
+      {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
        written_by("var.out", spread_rules(variance))},
-      {"aten.std.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(deviation)},
-      {"aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+      {"aten.std(Tensor self, bool unbiased=True)", spread_rules(deviation)},
+      {"aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
        written_by("std.out", spread_rules(deviation))},
-      {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
-       "-> "
-       "Tensor",
+      {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
        spread_rules(deviation)},
-      {"aten.var_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-       pair_rules(variance_and_mean)},
+      {"aten.var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+       pair_rules(given<with_mean, false>)},
       {"aten.var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
        "Tensor)",
-       pair_rules(variance_and_mean)},
+       pair_rules(given<with_mean, false>)},
       {"aten.var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) "
-       "-> (Tensor, Tensor)",
-       pair_rules(variance_and_mean)},
-      {"aten.std_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-       pair_rules(deviation_and_mean)},
+       "keepdim=False) -> (Tensor, Tensor)",
+       pair_rules(given<with_mean, false>)},
+      {"aten.std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+       pair_rules(given<with_mean, true>)},
       {"aten.std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
        "Tensor)",
-       pair_rules(deviation_and_mean)},
+       pair_rules(given<with_mean, true>)},
       {"aten.std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) "
-       "-> (Tensor, Tensor)",
-       pair_rules(deviation_and_mean)},
-      {"aten.logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+       "keepdim=False) -> (Tensor, Tensor)",
+       pair_rules(given<with_mean, true>)},
+      {"aten.logsumexp(Tensor self, int[1] dim, bool keepdim=False)",
        composite(infer_logsumexp, logsumexp, Reduction)},
-      {"aten.special_logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-       renamed<"aten.logsumexp.default">()},
-      {"aten.aminmax.default(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-       composite(infer_aminmax, aminmax, Reduction)},
-      {"aten.count_nonzero.default(Tensor self, int? dim=None) -> Tensor",
-       composite(infer_count, count_nonzero)},
-      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-       composite(infer_count, count_nonzero)},
-      {"aten.nansum.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
-       "Tensor",
-       composite(infer_sum, nansum, Reduction)},
-      {"aten.nanmean.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
-       "-> "
-       "Tensor",
+      {"aten.special_logsumexp", renamed<"aten.logsumexp.default">()},
+      {"aten.aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+       derived(aminmax, Reduction)},
+      {"aten.count_nonzero(Tensor self, int? dim=None)", derived(count_nonzero)},
+      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim)", derived(count_nonzero)},
+      {"aten.nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
+       composite(infer_sum,
+                 text<"numbers = is_float(self) ? where(isnan(self), 0.0, self) : self; "
+                      "sum.dim_IntList(numbers, dim, keepdim, dtype)">,
+                 Reduction)},
+      {"aten.nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_reduction, nanmean, Reduction)},
-      {"aten.histc.default(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-       composite(infer_histc, histc)},
+      {"aten.histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", composite(infer_histc, histc)},
   };
   return lines;
 }

@@ -15,8 +15,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // The sizes are taken from the file.
 Types infer_unique(const OpCall& call) {
   if (call.node() == nullptr) return type_error("the number of different elements is not known");
@@ -84,7 +82,6 @@ Replacement unique(Builder& b, const OpCall& call) {
   const bool is_bool = flat != nullptr && flat->tensor().dtype == ScalarType::Bool;
   const std::vector<Value*> sorted =
       b.call_all("aten.sort.default", {is_bool ? to_dtype(b, flat, ScalarType::U8) : flat});
-  if (b.failed()) return failure_of(b);
   return unique_of(b, call, is_bool ? to_dtype(b, sorted[0], ScalarType::Bool) : sorted[0], sorted[1]);
 }
 
@@ -98,11 +95,11 @@ Replacement unique_consecutive(Builder& b, const OpCall& call) {
 
 std::span<const OpLine> unique_ops() {
   static constexpr OpLine lines[] = {
-      {"aten._unique2.default(Tensor self, bool sorted=True, bool return_inverse=False, bool "
-       "return_counts=False) -> (Tensor, Tensor, Tensor)",
+      {"aten._unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+       "(Tensor, Tensor, Tensor)",
        choosing("self", composite(infer_unique, unique))},
-      {"aten.unique_consecutive.default(Tensor self, bool return_inverse=False, bool return_counts=False, "
-       "int? dim=None) -> (Tensor, Tensor, Tensor)",
+      {"aten.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? "
+       "dim=None) -> (Tensor, Tensor, Tensor)",
        choosing("self", composite(infer_unique, unique_consecutive))},
   };
   return lines;

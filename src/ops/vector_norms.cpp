@@ -12,19 +12,14 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 bool takes(const OpCall& call, std::string_view name) {
   return call.def().arg_index(Name(name)) >= 0;
-}
-Value* converted(Builder& b, Value* x, ScalarType dtype) {
-  if (b.failed() || x->tensor().dtype == dtype) return x;
-  return b.call("aten._to_copy.default", {x, dtype});
 }
 
 // --- (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
@@ -36,7 +31,7 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim, bo
     return b.call("aten.sqrt.default", {b.call("aten.sum.dim_IntList", {squares, dims, keepdim})});
   }
   if (p == 0) {
-    Value* is_set = converted(b, b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype);
+    Value* is_set = to_dtype(b, b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype);
     return b.call("aten.sum.dim_IntList", {is_set, dims, keepdim});
   }
   Value* magnitude = b.call("aten.abs.default", {x});
@@ -62,13 +57,12 @@ Value* real_lengths(Builder& b, Value* x) {
 // Returns the norm over `dims`, computed in f32 for half precision; without dimensions, that of each element.
 Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   ScalarType dtype = x->tensor().dtype;
-  if (is_half_precision(dtype)) x = converted(b, x, ScalarType::F32);
-  if (b.failed()) return nullptr;
+  if (is_half_precision(dtype)) x = to_dtype(b, x, ScalarType::F32);
   if (x->tensor().rank() == 0) {
     Value* row = b.view(x, {1});
-    return b.failed() ? nullptr : converted(b, p_norm(b, row, p, {0}, false, false), dtype);
+    return to_dtype(b, p_norm(b, row, p, {0}, false, false), dtype);
   }
-  return converted(b, p_norm(b, x, p, dims, keepdim), dtype);
+  return to_dtype(b, p_norm(b, x, p, dims, keepdim), dtype);
 }
 
 // --- norms of vectors
@@ -88,9 +82,8 @@ Result<Ints> norm_dims(const OpCall& call) {
   return Ints(wrapped.begin(), wrapped.end());
 }
 Replacement norm_of(Builder& b, const OpCall& call, double p) {
-  Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
+  Value* x = to_dtype(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   TRY(Ints dims, norm_dims(call));
-  if (b.failed()) return failure_of(b);
   return one(wide_norm(b, x, p, dims, takes(call, "keepdim") && call.boolean("keepdim")));
 }
 Replacement vector_norm(Builder& b, const OpCall& call) {
@@ -119,13 +112,13 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
   TRY(std::size_t column, wrap_dim(columns, static_cast<std::size_t>(rank)));
   if (row == column) return argument_error("a matrix norm over one dimension");
   if (std::isinf(order)) std::swap(row, column);
-  Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
-  bool is_wide = b.failed() || !is_half_precision(x->tensor().dtype);
-  if (!is_wide) x = converted(b, x, ScalarType::F32);
+  Value* x = to_dtype(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
+  bool is_wide = !is_half_precision(x->tensor().dtype);
+  if (!is_wide) x = to_dtype(b, x, ScalarType::F32);
   Value* sums = b.call("aten.sum.dim_IntList",
                        {b.call("aten.abs.default", {x}), Ints{static_cast<std::int64_t>(row)}, true});
   // No sum at all is like one of nothing.
-  const bool has_none = !b.failed() && sums->tensor().sizes[column] == 0;
+  const bool has_none = sums->tensor().sizes[column] == 0;
   const char* pick = has_none    ? "aten.sum.dim_IntList"
                      : order > 0 ? "aten.amax.default"
                                  : "aten.amin.default";
@@ -135,7 +128,7 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
               static_cast<std::int64_t>(std::max(row, column))};
     extreme = b.call("aten.squeeze.dims", {extreme, both});
   }
-  return one(converted(b, extreme, norm_type(call)));
+  return one(to_dtype(b, extreme, norm_type(call)));
 }
 Replacement matrix_norm(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "ord"));
@@ -172,7 +165,6 @@ Types infer_dist(const OpCall& call) {
 Replacement dist(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "p"));
   Value* difference = b.call("aten.sub.Tensor", {call["self"], call["other"]});
-  if (b.failed()) return failure_of(b);
   Ints dims(difference->tensor().rank());
   std::iota(dims.begin(), dims.end(), 0);
   return one(wide_norm(b, real_lengths(b, difference), order, dims, false));
@@ -217,9 +209,6 @@ Replacement pdist_with_nan(Builder& b, const OpCall& call) {
   Value* counts = b.call("aten._pdist_forward.default", {call["self"], 0.0});
   return one(b.call("aten.where.self", {b.call("aten.isnan.default", {sums}), sums, counts}));
 }
-Replacement pdist(Builder& b, const OpCall& call) {
-  return one(b.call("aten._pdist_forward.default", call.args()));
-}
 
 // Scales vectors (slices along `dim`) that exceed maxnorm to that length.
 Replacement renorm(Builder& b, const OpCall& call) {
@@ -232,59 +221,57 @@ Replacement renorm(Builder& b, const OpCall& call) {
   }
   if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
   Value* x = b.own(call.value("self"));
-  if (is_half_precision(self.dtype)) x = converted(b, x, ScalarType::F32);
-  if (b.failed()) return failure_of(b);
+  if (is_half_precision(self.dtype)) x = to_dtype(b, x, ScalarType::F32);
   Value* norms = p_norm(b, x, order, others, true);
   Value* is_long = b.call("aten.gt.Scalar", {norms, call["maxnorm"]});
   Value* guarded = b.call("aten.add.Scalar", {norms, 1e-7});
   Value* factor = b.call("aten.mul.Scalar", {b.call("aten.reciprocal.default", {guarded}), call["maxnorm"]});
   Value* scale = b.call("aten.where.ScalarOther", {is_long, factor, 1});
-  return one(converted(b, b.call("aten.mul.Tensor", {x, scale}), self.dtype));
+  return one(to_dtype(b, b.call("aten.mul.Tensor", {x, scale}), self.dtype));
 }
 
 }  // namespace
 
 std::span<const OpLine> vector_norm_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+      {"aten.linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+       "ScalarType? dtype=None)",
        composite(infer_norm, vector_norm, Reduction)},
-      {"aten.linalg_matrix_norm.default(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+      {"aten.linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
+       "ScalarType? dtype=None)",
        composite(infer_norm, matrix_norm, Reduction)},
       {"aten.linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
-       "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       "keepdim=False, *, ScalarType? dtype=None)",
        composite(infer_norm, named_norm, Reduction)},
-      {"aten.linalg_norm.default(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+      {"aten.linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+       "dtype=None)",
        composite(infer_norm, linalg_norm, Reduction)},
       {"aten.linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-       "dtype=None) -> Tensor",
+       "dtype=None)",
        composite(infer_norm, named_norm, Reduction)},
-      {"aten.norm.Scalar(Tensor self, Scalar p=2) -> Tensor", composite(infer_norm, norm, Reduction)},
-      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+      {"aten.norm.Scalar(Tensor self, Scalar p=2)", composite(infer_norm, norm, Reduction)},
+      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)",
        written_by("norm.out", composite(infer_norm, norm, Reduction))},
-      {"aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+      {"aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype)",
        composite(infer_norm, norm, Reduction)},
-      {"aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) "
-       "-> Tensor",
+      {"aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype)",
        written_by("norm.dtype_out", composite(infer_norm, norm, Reduction))},
-      {"aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+      {"aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False)",
        written_by("frobenius_norm.out", composite(infer_norm, norm, Reduction))},
-      {"aten.nuclear_norm.default(Tensor self, bool keepdim=False) -> Tensor",
+      {"aten.nuclear_norm(Tensor self, bool keepdim=False)",
        composite(infer_nuclear, singular_norm, Reduction)},
-      {"aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+      {"aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False)",
        composite(infer_norm, singular_norm, Reduction)},
-      {"aten.dist.default(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+      {"aten.dist(Tensor self, Tensor other, Scalar p=2)",
        {.promotes = "self other", .infer = infer_dist, .decompose = dist}},
-      {"aten.cdist.default(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
+      {"aten.cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)",
        in_autocast(AutocastF32, composite(infer_cdist, cdist))},
-      {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+      {"aten._cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)",
        fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
-      {"aten.pdist.default(Tensor self, float p=2.) -> Tensor", composite(infer_pdist, pdist)},
-      {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
+      {"aten.pdist(Tensor self, float p=2.)", composite(infer_pdist, text<"_pdist_forward(self, p)">)},
+      {"aten._pdist_forward(Tensor self, float p=2.)",
        fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist))},
-      {"aten.renorm.default(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+      {"aten.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
        composite(infer_same_type, renorm, InPlaceVariant)},
   };
   return lines;

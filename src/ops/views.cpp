@@ -12,6 +12,7 @@
 
 #include "depute/builder.h"
 #include "ops/op_table.h"
+#include "ops/rule_text.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
 
@@ -105,11 +106,6 @@ Types infer_expand(const OpCall& call) {
   TRY(Dims sizes, expanded_sizes(self.sizes, as_dims(call["size"])));
   return tensor_result(self.dtype, std::move(sizes));
 }
-Types infer_expand_as(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(Dims sizes, expanded_sizes(self.sizes, call.tensor("other").sizes));
-  return tensor_result(self.dtype, std::move(sizes));
-}
 
 // --- slices
 
@@ -194,9 +190,6 @@ Replacement unfold_number(Builder& b, const OpCall& call) {
   return one(b.call("aten.slice.Tensor", {row, 0, 0, call["size"]}));
 }
 
-Replacement broadcast_to(Builder& b, const OpCall& call) {
-  return one(b.call("aten.expand.default", call.args()));
-}
 // The runtime's kernel rejects an implicit expand, which is otherwise the same.
 Replacement expand_explicitly(Builder& b, const OpCall& call) {
   if (!call.boolean("implicit")) return std::vector<Value*>{};
@@ -255,25 +248,24 @@ constexpr OpRules aliasing(OpFlag flags = None) {
 
 std::span<const OpLine> view_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.view.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+      {"aten.view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .view_kind = ViewKind::Reshape,
         .out = "view_copy.out",
         .infer = infer_view,
         .identity = always,
         .write_back = write_reshaped}},
-      {"aten._unsafe_view.default(Tensor self, SymInt[] size) -> Tensor", reshaping(infer_view, None)},
-      {"aten.reshape.default(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshaping(infer_view, MayView)},
-      {"aten.reshape_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
-       reshaping(infer_view_as, MayView)},
-      {"aten.view_as.default(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(infer_view_as, View)},
-      {"aten.ravel.default(Tensor(a) self) -> Tensor(a)", reshaping(infer_flat, MayView)},
-      {"aten._reshape_copy.default(Tensor self, SymInt[] size) -> Tensor", reshaping(infer_view, None)},
+      {"aten._unsafe_view(Tensor self, SymInt[] size)", reshaping(infer_view, None)},
+      {"aten.reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshaping(infer_view, MayView)},
+      {"aten.reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(infer_view_as, MayView)},
+      {"aten.view_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(infer_view_as, View)},
+      {"aten.ravel(Tensor(a) self) -> Tensor(a)", reshaping(infer_flat, MayView)},
+      {"aten._reshape_copy(Tensor self, SymInt[] size)", reshaping(infer_view, None)},
       {"aten.flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
        reshaping(infer_flatten, MayView)},
       {"aten.unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
        reshaping(infer_unflatten, View)},
-      {"aten.unsqueeze.default(Tensor(a) self, int dim) -> Tensor(a)",
+      {"aten.unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
        {.flags = Core | View | CopyVariant | InPlaceVariant,
         .view_kind = ViewKind::Reshape,
         .out = "unsqueeze_copy.out",
@@ -283,8 +275,8 @@ std::span<const OpLine> view_ops() {
        squeezing("squeeze_copy.dims_out", Core | CopyVariant | InPlaceVariant)},
       {"aten.squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
        squeezing(nullptr, CopyVariant | InPlaceVariant)},
-      {"aten.squeeze.default(Tensor(a) self) -> Tensor(a)", squeezing(nullptr, CopyVariant | InPlaceVariant)},
-      {"aten.permute.default(Tensor(a) self, int[] dims) -> Tensor(a)",
+      {"aten.squeeze(Tensor(a) self) -> Tensor(a)", squeezing(nullptr, CopyVariant | InPlaceVariant)},
+      {"aten.permute(Tensor(a) self, int[] dims) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .view_kind = ViewKind::Permute,
         .out = "permute_copy.out",
@@ -292,21 +284,21 @@ std::span<const OpLine> view_ops() {
         .identity = keeps_order,
         .write_back = write_permuted}},
       {"aten.transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", permuting(CopyVariant)},
-      {"aten.transpose_.default(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
+      {"aten.transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
        {.flags = View, .infer = infer_same_type, .functional = "aten.transpose.int"}},
-      {"aten.swapdims.default(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", permuting(InPlaceVariant)},
-      {"aten.swapaxes.default(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", permuting(InPlaceVariant)},
+      {"aten.swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", permuting(InPlaceVariant)},
+      {"aten.swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", permuting(InPlaceVariant)},
       {"aten.moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", permuting()},
       {"aten.moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", permuting()},
       {"aten.movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", permuting()},
       {"aten.movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", permuting()},
-      {"aten.t.default(Tensor(a) self) -> Tensor(a)", permuting(CopyVariant | InPlaceVariant)},
-      {"aten.numpy_T.default(Tensor(a) self) -> Tensor(a)", permuting()},
-      {"aten.mT.default(Tensor(a) self) -> Tensor(a)", permuting()},
-      {"aten.mH.default(Tensor(a) self) -> Tensor(a)", adjoining()},
-      {"aten.adjoint.default(Tensor(a) self) -> Tensor(a)", adjoining()},
-      {"aten.matrix_H.default(Tensor(a) self) -> Tensor(a)", adjoining()},
-      {"aten.expand.default(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+      {"aten.t(Tensor(a) self) -> Tensor(a)", permuting(CopyVariant | InPlaceVariant)},
+      {"aten.numpy_T(Tensor(a) self) -> Tensor(a)", permuting()},
+      {"aten.mT(Tensor(a) self) -> Tensor(a)", permuting()},
+      {"aten.mH(Tensor(a) self) -> Tensor(a)", adjoining()},
+      {"aten.adjoint(Tensor(a) self) -> Tensor(a)", adjoining()},
+      {"aten.matrix_H(Tensor(a) self) -> Tensor(a)", adjoining()},
+      {"aten.expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .view_kind = ViewKind::Expand,
         .out = "expand_copy.out",
@@ -314,18 +306,14 @@ std::span<const OpLine> view_ops() {
         .decompose = expand_explicitly,
         .identity = always,
         .write_back = write_expanded}},
-      {"aten.broadcast_to.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+      {"aten.broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
        {.flags = View,
         .view_kind = ViewKind::Expand,
         .infer = infer_expand,
-        .decompose = broadcast_to,
+        .decompose = text<"expand(self, size)">,
         .write_back = write_expanded}},
-      {"aten.expand_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
-       {.flags = View,
-        .view_kind = ViewKind::Expand,
-        .infer = infer_expand_as,
-        .decompose = expand_as,
-        .write_back = write_expanded}},
+      {"aten.expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+       {.flags = View, .view_kind = ViewKind::Expand, .decompose = expand_as, .write_back = write_expanded}},
       {"aten.slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
        "Tensor(a)",
        {.flags = Core | View | CopyVariant,
@@ -340,29 +328,29 @@ std::span<const OpLine> view_ops() {
                               .out = "select_copy.int_out",
                               .infer = infer_select,
                               .write_back = write_selected})},
-      {"aten.as_strided.default(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
-       "-> Tensor(a)",
+      {"aten.as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
+       "Tensor(a)",
        {.flags = Core | View | CopyVariant | InPlaceVariant | ReadsLayout,
         .out = "as_strided_copy.out",
         .infer = infer_as_strided,
         .write_back = write_strided}},
-      {"aten.unfold.default(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+      {"aten.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .out = "unfold_copy.out",
         .infer = infer_unfold,
         .decompose = unfold_number}},
-      {"aten.alias.default(Tensor(a) self) -> Tensor(a)",
+      {"aten.alias(Tensor(a) self) -> Tensor(a)",
        {.flags = Core | View | CopyVariant,
         .view_kind = ViewKind::Reshape,
         .out = "alias_copy.out",
         .infer = infer_same_type,
         .identity = always,
         .write_back = write_whole}},
-      {"aten.detach.default(Tensor(a) self) -> Tensor(a)", aliasing(CopyVariant | InPlaceVariant)},
-      {"aten.lift_fresh.default(Tensor(a) self) -> Tensor(a)", aliasing()},
-      {"aten.lift_fresh_copy.default(Tensor self) -> Tensor",
+      {"aten.detach(Tensor(a) self) -> Tensor(a)", aliasing(CopyVariant | InPlaceVariant)},
+      {"aten.lift_fresh(Tensor(a) self) -> Tensor(a)", aliasing()},
+      {"aten.lift_fresh_copy(Tensor self)",
        {.view_kind = ViewKind::Reshape, .infer = infer_same_type, .decompose = to_alias}},
-      {"aten.positive.default(Tensor(a) self) -> Tensor(a)",
+      {"aten.positive(Tensor(a) self) -> Tensor(a)",
        {.flags = MayView | View,
         .view_kind = ViewKind::Reshape,
         .infer = infer_same_type,

@@ -9,14 +9,12 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
-#include "ops/uneven_windows.h"
+#include "ops/shared_rules.h"
 #include "ops/windows.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
-
-using Ints = std::vector<std::int64_t>;
 
 // The last three sizes, and the product of the leading ones.
 struct Volume {
@@ -92,7 +90,7 @@ Replacement max_pool3d_with_indices(Builder& b, const OpCall& call) {
 }
 Replacement max_pool3d(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all("aten.max_pool3d_with_indices.default", call.args());
-  return one(results.empty() ? nullptr : results[0]);
+  return one(results[0]);
 }
 
 // --- adaptive pools
@@ -113,10 +111,6 @@ Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
       b.call("aten.adaptive_avg_pool2d.default",
              {as_columns(b, images, v, pooled), Dims{pooled.depth, pooled.height * pooled.width}});
   return one(reshape(b, columns, sizes));
-}
-
-Replacement adaptive_max_pool3d(Builder& b, const OpCall& call) {
-  return uneven_max_pool(b, call, 3);
 }
 
 // The indices that each window reads along one dimension, [to, longest]. Shorter windows repeat their last
@@ -178,21 +172,21 @@ Replacement uneven_max_pool(Builder& b, const OpCall& call, std::size_t count) {
 
 std::span<const OpLine> volume_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.avg_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
-       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+      {"aten.avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
+       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None)",
        in_autocast(AutocastF32, composite(infer_avg_pool<3>, avg_pool3d))},
-      {"aten.max_pool3d_with_indices.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
-       "padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+      {"aten.max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
+       "int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
        composite(infer_max_pool_with_indices<3>, max_pool3d_with_indices)},
-      {"aten.max_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
-       "dilation=1, bool ceil_mode=False) -> Tensor",
+      {"aten.max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
+       "dilation=1, bool ceil_mode=False)",
        in_autocast(AutocastF32, composite(infer_max_pool<3>, max_pool3d))},
-      {"aten._adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+      {"aten._adaptive_avg_pool3d(Tensor self, SymInt[3] output_size)",
        composite(infer_adaptive<3>, adaptive_avg_pool3d)},
-      {"aten.adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+      {"aten.adaptive_avg_pool3d(Tensor self, SymInt[3] output_size)",
        in_autocast(AutocastF32, composite(infer_adaptive<3>, adaptive_avg_pool3d))},
-      {"aten.adaptive_max_pool3d.default(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-       in_autocast(AutocastF32, composite(infer_adaptive_pair<3>, adaptive_max_pool3d))},
+      {"aten.adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+       in_autocast(AutocastF32, composite(infer_adaptive_pair<3>, given<uneven_max_pool, 3>))},
   };
   return lines;
 }

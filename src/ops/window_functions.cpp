@@ -86,38 +86,36 @@ Replacement kaiser(Builder& b, const OpCall& call) {
 }  // namespace
 
 std::span<const OpLine> window_function_ops() {
-#define DEPUTE_TENSOR_OPTIONS \
-  "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
   static constexpr OpLine lines[] = {
-      {"aten.hann_window.default(int window_length, " DEPUTE_TENSOR_OPTIONS, composite(infer_window, hann)},
-      {"aten.hann_window.periodic(int window_length, bool periodic, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.hann_window(int window_length, *, ScalarType? dtype=None, ...)", composite(infer_window, hann)},
+      {"aten.hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, ...)",
        composite(infer_window, hann)},
-      {"aten.hamming_window.default(int window_length, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.hamming_window(int window_length, *, ScalarType? dtype=None, ...)",
        composite(infer_window, hamming)},
-      {"aten.hamming_window.periodic(int window_length, bool periodic, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, ...)",
        composite(infer_window, hamming)},
-      {"aten.hamming_window.periodic_alpha(int window_length, bool periodic, float "
-       "alpha, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? "
+       "dtype=None, ...)",
        composite(infer_window, hamming)},
-      {"aten.hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float "
-       "beta, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, "
+       "*, ScalarType? dtype=None, ...)",
        composite(infer_window, hamming)},
-      {"aten.blackman_window.default(int window_length, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.blackman_window(int window_length, *, ScalarType? dtype=None, ...)",
        composite(infer_window, blackman)},
-      {"aten.blackman_window.periodic(int window_length, bool periodic, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, ...)",
        composite(infer_window, blackman)},
-      {"aten.bartlett_window.default(int window_length, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.bartlett_window(int window_length, *, ScalarType? dtype=None, ...)",
        composite(infer_window, bartlett)},
-      {"aten.bartlett_window.periodic(int window_length, bool periodic, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, ...)",
        composite(infer_window, bartlett)},
-      {"aten.kaiser_window.default(int window_length, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.kaiser_window(int window_length, *, ScalarType? dtype=None, ...)",
        composite(infer_window, kaiser)},
-      {"aten.kaiser_window.periodic(int window_length, bool periodic, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, ...)",
        composite(infer_window, kaiser)},
-      {"aten.kaiser_window.beta(int window_length, bool periodic, float beta, " DEPUTE_TENSOR_OPTIONS,
+      {"aten.kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, "
+       "...)",
        composite(infer_window, kaiser)},
   };
-#undef DEPUTE_TENSOR_OPTIONS
   return lines;
 }
 

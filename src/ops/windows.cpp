@@ -9,8 +9,6 @@
 namespace depute::internal {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 constexpr std::int64_t max_window = std::int64_t{1} << 30;
 
 // Returns a list with one number per pooled dimension; a single number applies to all, an empty list gives

@@ -107,14 +107,13 @@ constexpr OpRules zeta_rules() {
 
 std::span<const OpLine> zeta_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.special_zeta.default(Tensor self, Tensor other) -> Tensor", zeta_rules()},
-      {"aten.special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", zeta_rules()},
-      {"aten.special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", zeta_rules()},
-      {"aten.polygamma.default(int n, Tensor self) -> Tensor", float_formula(polygamma)},
-      {"aten.polygamma_.default(Tensor(a!) self, int n) -> Tensor(a!)",
+      {"aten.special_zeta(Tensor self, Tensor other)", zeta_rules()},
+      {"aten.special_zeta.self_scalar(Scalar self, Tensor other)", zeta_rules()},
+      {"aten.special_zeta.other_scalar(Tensor self, Scalar other)", zeta_rules()},
+      {"aten.polygamma(int n, Tensor self)", float_formula(polygamma)},
+      {"aten.polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.polygamma.default"}},
-      {"aten.special_polygamma.default(int n, Tensor self) -> Tensor",
-       renamed<"aten.polygamma.default">(Pointwise)},
+      {"aten.special_polygamma", renamed<"aten.polygamma.default">(Pointwise)},
   };
   return lines;
 }
