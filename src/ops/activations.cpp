@@ -1,5 +1,7 @@
 // Activation functions, softmax and dropout.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "depute/builder.h"
 #include "ops/complex_functions.h"
@@ -20,12 +22,19 @@ Replacement silu(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {call["self"], b.call("aten.sigmoid.default", {call["self"]})}));
 }
 
-// If the limits are reversed, the lower one has no effect: clamp handles this, unlike the kernel.
+// If the limits are reversed, the lower one has no effect: clamp handles this, unlike the kernel. A limit of NaN
+// makes every element NaN. Limits of bytes are cut to integers.
 Replacement hardtanh_between(Builder& b, const OpCall& call) {
-  const Argument &low = call["min_val"], &high = call["max_val"];
-  if (!low.is_number() || !high.is_number() || !(low.as_double() > high.as_double()))
-    return std::vector<Value*>{};
-  return one(b.call("aten.clamp.default", {call["self"], low.as_double(), high.as_double()}));
+  if (!call["min_val"].is_number() || !call["max_val"].is_number()) return std::vector<Value*>{};
+  const double low = call.number("min_val"), high = call.number("max_val");
+  const bool is_byte = call.tensor("self").dtype == ScalarType::U8;
+  if (std::isnan(low + high) && is_floating(call.tensor("self").dtype))
+    return one(b.call("aten.full_like.default", {call["self"], std::numeric_limits<double>::quiet_NaN()}));
+  if (low <= high && !is_byte) return std::vector<Value*>{};
+  const auto limit = [&](double x) {
+    return is_byte ? Argument::of(static_cast<std::int64_t>(std::clamp(x, -256.0, 256.0))) : Argument::of(x);
+  };
+  return one(b.call("aten.clamp.default", {call["self"], limit(low), limit(high)}));
 }
 
 // min(max(x + 3, 0), 6)
@@ -208,13 +217,17 @@ Replacement log_softmax_backward(Builder& b, const OpCall& call) {
   return one(to_dtype(b, result, call["input_dtype"].as_scalar_type()));
 }
 Replacement dropout_backward(Builder& b, const OpCall& call) {
-  Value* mask = to_dtype(b, b.own(call.value("mask")), call.tensor("grad_output").dtype);
-  Value* kept = b.call("aten.mul.Tensor", {call["grad_output"], mask});
-  return one(b.call("aten.mul.Tensor", {kept, call["scale"]}));
+  Value* gradient =
+      to_compute_type(b, call.value("grad_output"));  // the scale may be out of the range of f16
+  if (b.failed()) return failure_of(b);
+  Value* mask = to_dtype(b, b.own(call.value("mask")), gradient->tensor().dtype);
+  Value* kept = b.call("aten.mul.Tensor", {gradient, mask});
+  return one(to_dtype(b, b.call("aten.mul.Tensor", {kept, call["scale"]}), call.tensor("grad_output").dtype));
 }
 Replacement threshold_backward(Builder& b, const OpCall& call) {
-  const Argument limit = is_floating(promoted_type(call)) ? call["threshold"] : limit_of(call);
-  Value* is_low = b.call("aten.le.Scalar", {call["self"], limit});
+  const ScalarType dtype = promoted_type(call);
+  const Argument limit = is_floating(dtype) ? call["threshold"] : limit_of(call);
+  Value* is_low = b.call("aten.le.Scalar", {to_dtype(b, b.own(call.value("self")), dtype), limit});
   return one(b.call("aten.where.self", {is_low, 0, call["grad_output"]}));
 }
 

@@ -42,9 +42,13 @@ Types infer_linear(const OpCall& call) {
   return tensor_result(input.dtype, std::move(sizes));
 }
 
-// Views a vector as a row, which the kernel requires.
+// Views a vector as a row, which the kernel requires, and adds a bias that is no vector after the product.
 Replacement linear(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("input"));
+  if (!call["bias"].is_none() && call.tensor("bias").rank() != 1) {
+    Value* product = b.call("aten.linear.default", {x, call["weight"]});
+    return one(b.call("aten.add.Tensor", {product, call["bias"]}));
+  }
   if (x->tensor().rank() != 1) return std::vector<Value*>{};
   Value* row = b.view(x, {1, x->tensor().sizes[0]});
   Value* result = b.call("aten.linear.default", {row, call["weight"], call["bias"]});

@@ -256,7 +256,7 @@ Replacement triplet(Builder& b, const OpCall& call) {
   Value* alike = far("anchor", "positive");
   Value* other = far("anchor", "negative");
   if (call.boolean("swap")) other = b.call("aten.minimum.default", {other, far("positive", "negative")});
-  Value* excess = b.call("aten.add.Tensor", {difference(b, alike, other), call["margin"]});
+  Value* excess = difference(b, b.call("aten.add.Tensor", {alike, call["margin"]}), other);
   return one(reduce_loss(b, call, positive_part(b, excess), promoted_type(call)));
 }
 
