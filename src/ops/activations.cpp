@@ -156,6 +156,17 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 
+// The kernel takes no slope that its type does not hold.
+Replacement leaky_relu_in_range(Builder& b, const OpCall& call) {
+  const ScalarType dtype = call.tensor("self").dtype;
+  const Argument& slope = call["negative_slope"];
+  constexpr double most = 65504;  // of f16
+  if (dtype != ScalarType::F16 || !slope.is_number() || std::abs(slope.as_double()) <= most)
+    return std::vector<Value*>{};
+  Value* x = to_dtype(b, b.own(call.value("self")), ScalarType::F32);
+  return one(to_dtype(b, b.call("aten.leaky_relu.default", {x, slope.as_double()}), dtype));
+}
+
 // prelu with a weight that already broadcasts
 Replacement prelu_kernel(Builder& b, const OpCall& call) {
   Value* is_positive = b.call("aten.gt.Scalar", {call["self"], 0});
@@ -256,7 +267,7 @@ std::span<const OpLine> activation_ops() {
         .infer = infer_like_first,
         .decompose = hardtanh_between}},
       {"aten.leaky_relu.default(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-       unary("leaky_relu.out", InPlaceVariant)},
+       fitted(leaky_relu_in_range, unary("leaky_relu.out", InPlaceVariant))},
       {"aten.elu.default(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
        unary("elu.out", InPlaceVariant)},
       {"aten.gelu.default(Tensor self, *, str approximate=\"none\") -> Tensor",

@@ -137,6 +137,7 @@ FAULTS = {
     "sum_of_bools_of_floats": ("aten.sum.dim_IntList", [torch.tensor([[1.0, -1.0], [0.0, 0.0]]), [1], False, torch.bool]),
     "gradient_of_a_threshold_of_bytes": ("aten.threshold_backward.default", [torch.rand(3), INT([0, 5, 1], dtype=torch.uint8), -1]),
     "nearest_by_another_factor_of_a_size_that_doubles": ("aten.upsample_nearest2d.default", [torch.arange(4.0).view(1, 1, 4, 1), [8, 6], 2.1364773531571126, None]),
+    "leaky_relu_by_a_large_slope": ("aten.leaky_relu.default", [torch.tensor([-1.0, 0.5]).half(), -1e6]),
     "zero_points_of_rows": ("quantized_decomposed.choose_qparams_per_token_asymmetric.default", [torch.tensor([[4.0, -4.0], [1e-7, 0.0], [-1.0, -3.0], [0.0, 0.0]]), torch.int8]),
 }
 
@@ -180,6 +181,7 @@ REFUSED = {
     "instance_norm_without_eps": ("aten.instance_norm.default", [torch.rand(3, 2), None, None, None, None, True, 1.0, 0.0, False]),
     "weight_norm_of_another_rank": ("aten._weight_norm.default", [torch.rand(2, 4, 3), torch.rand(3), 0]),
     "distances_of_empty_rows_of_integers": ("aten._pdist_forward.default", [torch.empty(4, 0, dtype=torch.int16), 2.0]),
+    "transform_twice_along_a_dimension": ("aten._fft_r2c.default", [torch.rand(4, 2), [0, 0], 2, True]),
     "distances_of_a_negative_order": ("aten._pdist_forward.default", [torch.rand(3, 2), -1.0]),
     "strides_beyond_32_bits": ("aten.conv3d.default", [torch.rand(0, 1, 8, 2, 1), torch.rand(1, 1, 1, 1, 1), None, [2, 3, 1], [0, 2**31, 2], [2, 1, 1]]),
     "nearest_by_another_factor": ("aten.upsample_nearest1d.default", [torch.rand(1, 1, 3), [4], 0.5]),
