@@ -32,6 +32,7 @@
   pass("promote-types", promote_types)                \
   pass("unfold-batches", unfold_batches)              \
   pass("remove-noops", remove_noops)                  \
+  pass("simplify-positions", simplify_positions)      \
   pass("merge-equal-buffers", merge_equal_buffers)    \
   pass("merge-repeated-calls", merge_repeated_calls)  \
   pass("fold-constants", fold_constants)              \
