@@ -63,7 +63,13 @@ class PositionSimplifier {
     const OpCall call(node);
     const std::string_view op = node.op().str();
     Value* narrow = nullptr;
-    if (op == "aten.embedding.default") narrow = rows(b, call);
+    if (op == "aten.embedding.default") narrow = rows(b, *call.value("weight"), *call.value("indices"));
+    const bool reads_rows =
+        op == "aten.index_select.default" && call["dim"].is_int() && call.integer("dim") == 0;
+    if (reads_rows && call.tensor("self").rank() == 2)
+      narrow = rows(b, *call.value("self"), *call.value("index"));
+    const bool is_bool = type.dtype == ScalarType::Bool && !known;
+    if (op == "aten.expand.default" && is_bool) narrow_.emplace(node.result(), b.own(call.value("self")));
     if (op == conversion && type.dtype == ScalarType::F32) {
       if (const Positions* held = small(call[0], type.sizes))
         narrow = made(b, *held, type.sizes, ScalarType::F32);
@@ -162,21 +168,20 @@ class PositionSimplifier {
     return nullptr;
   }
 
-  // Returns consecutive rows of a table, or the row, that an embedding reads.
-  Value* rows(Builder& b, const OpCall& call) {
-    const Value* weight = call.value("weight");
-    const Positions* known = facts_.of(*call.value("indices"));
-    if (known == nullptr || weight->producer() != nullptr || !known->start.is_constant()) return nullptr;
-    const Dims& sizes = call.tensor("indices").sizes;
+  // Returns the consecutive rows of a table, or the row, that all indices name.
+  Value* rows(Builder& b, const Value& table, const Value& indices) {
+    const Positions* known = facts_.of(indices);
+    if (known == nullptr || table.producer() != nullptr || !known->start.is_constant()) return nullptr;
+    const Dims& sizes = indices.tensor().sizes;
     const std::optional<std::size_t> dim = known->only_dim();
     if ((!dim && !known->is_uniform()) || (dim && known->steps[*dim] != 1)) return nullptr;
     const SymInt start = known->start, count = dim ? sizes[*dim] : SymInt(1), end = start + count;
-    const SymInt& all = weight->tensor().sizes[0];
+    const SymInt& all = table.tensor().sizes[0];
     if (!all.is_constant() || start.value() < 0 || b.range_of(end).max > all.value()) return nullptr;
     Dims narrow(sizes.size(), SymInt(1));
     if (dim) narrow[*dim] = count;
-    narrow.push_back(weight->tensor().sizes[1]);
-    Value* part = b.call("aten.slice.Tensor", {weight, 0, start.value(), b.size(end)});
+    narrow.push_back(table.tensor().sizes[1]);
+    Value* part = b.call("aten.slice.Tensor", {&table, 0, start.value(), b.size(end)});
     return b.failed() ? nullptr : b.view(part, narrow);
   }
 
