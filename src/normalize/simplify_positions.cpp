@@ -272,7 +272,7 @@ class PositionSimplifier {
 
 }  // namespace
 
-// Afterwards no positions are computed but as ranges, as far as that is found.
+// Afterwards positions that follow from sizes are ranges, and masks and sums of them have no repeated elements.
 Status simplify_positions(Program& program, const NormalizeOptions&) {
   return for_each_graph(program, [&](Method& method, Graph& graph) {
     return PositionSimplifier(program, method, graph).run();

@@ -193,21 +193,6 @@ Replacement softmax(Builder& b, const OpCall& call) {
 Replacement log_softmax(Builder& b, const OpCall& call) {
   return softmax_by("aten._log_softmax.default", b, call);
 }
-// Moves a view that joins leading sizes, of which several are open, behind a softmax of the last dimension: products of
-// matrices take it away there, and backends cannot express it.
-Replacement softmax_before_view(Builder& b, const OpCall& call) {
-  const Dims& joined = call.tensor("self").sizes;
-  const Node* view = call.value("self")->producer();
-  const auto last = static_cast<std::int64_t>(joined.size()) - 1;
-  const bool is_last = last > 0 && (call.integer("dim") == -1 || call.integer("dim") == last);
-  if (!is_last || view == nullptr || view->op() != "aten.view.default") return std::vector<Value*>{};
-  const Dims& sizes = view->operand(0)->tensor().sizes;
-  const auto is_open = [](const SymInt& size) { return !size.is_constant(); };
-  const bool is_joined = sizes.size() > joined.size() && sizes.back() == joined.back();
-  if (!is_joined || std::ranges::count_if(sizes, is_open) < 2) return std::vector<Value*>{};
-  Value* whole = b.call("aten._softmax.default", {view->operand(0), -1, call["half_to_float"]});
-  return b.failed() ? Replacement(failure_of(b)) : one(b.view(whole, joined));
-}
 Types infer_core_softmax(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
@@ -319,10 +304,7 @@ std::span<const OpLine> activation_ops() {
       {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        composite(infer_softmax, log_softmax)},
       {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       row_by_row({.flags = Core,
-                   .out = "_softmax.out",
-                   .infer = infer_core_softmax,
-                   .decompose = softmax_before_view})},
+       row_by_row(kernel("_softmax.out", infer_core_softmax))},
       {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
        row_by_row(fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax)))},
       {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
