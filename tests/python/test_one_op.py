@@ -182,6 +182,7 @@ REFUSED = {
     "weight_norm_of_another_rank": ("aten._weight_norm.default", [torch.rand(2, 4, 3), torch.rand(3), 0]),
     "distances_of_empty_rows_of_integers": ("aten._pdist_forward.default", [torch.empty(4, 0, dtype=torch.int16), 2.0]),
     "transform_twice_along_a_dimension": ("aten._fft_r2c.default", [torch.rand(4, 2), [0, 0], 2, True]),
+    "range_to_a_complex_number": ("aten.linspace.Scalar_Tensor", [5, torch.tensor(-1 + 2j), 7, torch.complex64]),
     "distances_of_a_negative_order": ("aten._pdist_forward.default", [torch.rand(3, 2), -1.0]),
     "strides_beyond_32_bits": ("aten.conv3d.default", [torch.rand(0, 1, 8, 2, 1), torch.rand(1, 1, 1, 1, 1), None, [2, 3, 1], [0, 2**31, 2], [2, 1, 1]]),
     "nearest_by_another_factor": ("aten.upsample_nearest1d.default", [torch.rand(1, 1, 3), [4], 0.5]),
