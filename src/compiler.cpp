@@ -39,6 +39,11 @@ Result<Exported> read_verified(std::shared_ptr<const MappedFile> file, const Reg
   return verified(std::move(program));
 }
 
+void append(QuantizeResult& to, const QuantizeResult& from) {
+  to.layers.insert(to.layers.end(), from.layers.begin(), from.layers.end());
+  to.left.insert(to.left.end(), from.left.begin(), from.left.end());
+}
+
 // Returns the program of a stage to edit, with the ops of `registry`.
 Program take(Stage& stage, const Registry& registry) {
   Program program = Stages::take(stage);
@@ -87,16 +92,22 @@ Result<Exported> Compiler::join(std::vector<std::pair<std::string, Exported>> me
 Result<Exported> Compiler::join(Exported to, std::vector<std::pair<std::string, Exported>> methods) const {
   return guarded([&]() -> Result<Exported> {
     if (methods.empty()) return to;
+    QuantizeResult quantized = to.quantized();
+    bool is_quantized = Stages::is_quantized(to);
     Program program = take(to, registry_);
-    for (auto& [name, method] : methods)
+    for (auto& [name, method] : methods) {
+      append(quantized, method.quantized());
+      is_quantized = is_quantized || Stages::is_quantized(method);
       TRY_STATUS(join_method(program, take(method, registry_), Name(name)));
-    return Stages::exported(std::move(program));
+    }
+    return Stages::exported(std::move(program), std::move(quantized), is_quantized);
   });
 }
 
 namespace {
 
 Result<Exported> quantize_with(Exported exported, const LowerOptions& options, const Registry& registry) {
+  QuantizeResult all = exported.quantized();
   Program program = take(exported, registry);
   TRY_STATUS(narrow_ranges(program, options.bounds));
   CalibrationProgress calibrated;
@@ -104,7 +115,8 @@ Result<Exported> quantize_with(Exported exported, const LowerOptions& options, c
     calibrated = [&](auto done, auto samples) { options.progress("calibrate", done, samples); };
   TRY(QuantizeResult quantized,
       depute::quantize(program, options.quantize, options.jobs, options.calibrations, calibrated));
-  return Stages::exported(std::move(program), std::move(quantized), true);
+  append(all, quantized);
+  return Stages::exported(std::move(program), std::move(all), true);
 }
 
 Status normalize_for(Program& program, const std::vector<RequestedBackend>& backends,
@@ -190,7 +202,7 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
   TRY_STATUS(check_methods(*program, backends));
   const bool is_of_registry = program->ops == registry.ops();
   if (!is_of_registry || !backend_ops(backends).empty()) {
-    Program edited = program.use_count() == 1 ? std::move(*program) : clone(*program);
+    Program edited = Stages::own(std::move(program));
     if (!is_of_registry) use_ops(edited, registry.ops());
     TRY_STATUS(bind_ops(edited, backends, registry));
     program = Stages::share(std::move(edited));
@@ -265,8 +277,11 @@ Result<Executable> to_executorch(Delegated delegated, const WriteOptions& option
                                  std::vector<Refusal>* refusals) {
   TRY(delegated, lower_undelegated(std::move(delegated)));
   std::vector<Refusal> found;
-  TRY(Plan plan, make_plan(delegated.program(), options, refusals == nullptr ? found : *refusals));
-  return Stages::executable(std::move(delegated), std::move(plan), options);
+  Result<Plan> plan = make_plan(delegated.program(), options, found);
+  for (Refusal& refusal : found) refusal.program = delegated.shared_program();
+  if (refusals != nullptr) *refusals = std::move(found);
+  if (!plan) return Failure(plan.error());
+  return Stages::executable(std::move(delegated), *std::move(plan), options);
 }
 
 Result<PteFile> write(const Executable& executable, const std::string& name) {

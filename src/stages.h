@@ -14,9 +14,13 @@ struct Stages {
   using Rounds = std::vector<DelegationRound>;
 
   // Takes the stage's program out of it, to edit. Clones the program if other stages share it.
-  static Program take(Stage& stage) {
-    const std::shared_ptr<Program> program = release(stage);
-    return program.use_count() == 1 ? std::move(*program) : clone(*program);
+  static Program take(Stage& stage) { return own(release(stage)); }
+  // use_count() alone does not order what another thread did with its copy before it dropped it; giving up a copy
+  // does.
+  static Program own(std::shared_ptr<Program> program) {
+    if (program.use_count() != 1) return clone(*program);
+    std::shared_ptr<Program>(program).reset();
+    return std::move(*program);
   }
   static std::shared_ptr<Program> release(Stage& stage) { return std::exchange(stage.program_, nullptr); }
   static Quantized quantized(const Stage& stage) { return stage.quantized_; }

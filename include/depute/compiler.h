@@ -142,7 +142,7 @@ Result<Delegated> lower_undelegated(Delegated delegated, const LowerOptions& opt
 Result<Delegated> add_constants(Delegated delegated, std::span<const ConstantMethod> constants);
 
 // Calls lower_undelegated() and plans the memory. Fails for a program that the runtime cannot execute;
-// `refusals`, if given, then has all reasons, with nodes of the program that lower_undelegated() gives.
+// `refusals`, if given, then has all reasons, with nodes of the lowered program, which they keep alive.
 Result<Executable> to_executorch(Delegated delegated, const WriteOptions& options = {},
                                  std::vector<Refusal>* refusals = nullptr);
 

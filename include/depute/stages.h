@@ -11,8 +11,6 @@
 // place; otherwise it edits a clone, which shares all constants.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -21,6 +19,7 @@
 
 #include "depute/program.h"
 #include "depute/quantize.h"
+#include "depute/refusal.h"
 #include "depute/result.h"
 #include "depute/to_backend.h"
 #include "depute/write_options.h"
@@ -92,14 +91,6 @@ class Delegated : public Stage {
   bool is_lowered_ = false;  // undelegated nodes are decomposed
 };
 
-// A reason why a program cannot be executed.
-struct Refusal {
-  Name method;
-  const Node* node =
-      nullptr;  // node of the lowered program, perhaps in a body; null: the cause is not one node
-  Diagnostic cause;
-};
-
 // A program that the runtime can execute, with its memory plan.
 class Executable : public Stage {
  public:
@@ -118,14 +109,6 @@ class Executable : public Stage {
   Delegated delegated_;
   std::shared_ptr<const Plan> plan_;
   WriteOptions options_;
-};
-
-// A written program: the .pte and the .ptd files that it needs. The bytes are empty if they went to files.
-struct PteFile {
-  std::string name;  // path of the .pte; .ptd files lie beside it
-  WriteSummary summary;
-  std::vector<std::byte> pte;
-  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by path
 };
 
 }  // namespace depute

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,14 @@ struct WriteSummary {
 
 // Path of a tag's .ptd file beside `path`: "dir/model_lora.ptd" for "dir/model.pte" or "dir/model.ptd".
 std::string external_path(const std::string& path, const std::string& tag);
+
+// A written program: the .pte and the .ptd files that it needs. The bytes are empty if they went to files.
+struct PteFile {
+  std::string name;  // path of the .pte; .ptd files lie beside it
+  WriteSummary summary;
+  std::vector<std::byte> pte;
+  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by path
+};
 
 }  // namespace depute
 

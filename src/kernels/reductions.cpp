@@ -60,6 +60,12 @@ constexpr auto all = []<typename T>(std::span<const T> row) {
   return true;
 };
 
+// Of a result of bools the operands are bools first: as numbers they could cancel or overflow.
+template <auto fn, auto of_bools>
+Contents total(const KernelCall& call) {
+  return call.result_type() == ScalarType::Bool ? reduce<of_bools>(call) : reduce<fn>(call);
+}
+
 // Returns the first position of the largest element; NaN counts as the largest, and for minima as the
 // smallest.
 constexpr auto place_of_max = []<typename T>(std::span<const T> row) {
@@ -178,12 +184,12 @@ Contents vector_norm(const KernelCall& call) {
 
 std::span<const KernelLine> reduction_kernels() {
   static constexpr KernelLine lines[] = {
-      {"aten.sum.default", reduce<sum>},
-      {"aten.sum.dim_IntList", reduce<sum>},
+      {"aten.sum.default", total<sum, any>},
+      {"aten.sum.dim_IntList", total<sum, any>},
       {"aten.mean.default", reduce<mean>},
       {"aten.mean.dim", reduce<mean>},
-      {"aten.prod.default", reduce<prod>},
-      {"aten.prod.dim_int", reduce<prod>},
+      {"aten.prod.default", total<prod, all>},
+      {"aten.prod.dim_int", total<prod, all>},
       {"aten.any.default", reduce<any>},
       {"aten.any.dim", reduce<any>},
       {"aten.any.dims", reduce<any>},

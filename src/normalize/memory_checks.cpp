@@ -20,7 +20,7 @@ SymInt reach_of(const Dims& sizes, const Dims& strides) {
 }
 
 // The value where each symbol has the number of its range that is nearest to 16.
-std::optional<std::int64_t> typical_value(const SymInt& value, const Ranges& ranges) {
+std::int64_t typical_value(const SymInt& value, const Ranges& ranges) {
   std::map<std::string, std::int64_t, std::less<>> symbols;
   if (!value.is_constant()) {
     for (const Name symbol : symbols_of(value.expr())) {
@@ -29,15 +29,25 @@ std::optional<std::int64_t> typical_value(const SymInt& value, const Ranges& ran
       symbols.emplace(symbol.str(), std::min(std::max<std::int64_t>(range.min, 16), range.max));
     }
   }
-  return evaluate(value, symbols);
+  return evaluate(value, symbols).value_or(Range::max_bound);
 }
 
-// True if the elements do not fit into the memory they lie in without sharing it. torch copies a tensor with a stride
-// of 0 densely.
-bool shares_elements(const TensorType& type, const Ranges& ranges) {
+// False only if no two elements share memory, for all sizes within their ranges: in some order of the dimensions each
+// stride is larger than the distance from the first to the last element of the dimensions before it. Torch copies a
+// tensor with a stride of 0 densely.
+bool may_share_elements(const TensorType& type, const Ranges& ranges) {
   if (type.is_contiguous() || std::ranges::count(type.strides, SymInt{}) > 0) return false;
-  const SymInt spare = reach_of(type.sizes, type.strides) + 1 - type.numel();
-  return typical_value(spare, ranges).value_or(0) < 0;
+  std::vector<std::size_t> dims;
+  for (std::size_t i = 0; i < type.rank(); ++i)
+    if (type.sizes[i] != 1) dims.push_back(i);
+  std::ranges::stable_sort(dims, {}, [&](std::size_t i) { return typical_value(type.strides[i], ranges); });
+  SymInt reach = 0;
+  for (const std::size_t i : dims) {
+    const SymInt& stride = type.strides[i];
+    if (bounds(stride - reach - 1, ranges).min < 0) return true;
+    reach = reach + type.sizes[i] * stride - stride;
+  }
+  return false;
 }
 
 Status check_strided(const OpCall& call, const Value& base, const Ranges& ranges) {
@@ -58,8 +68,8 @@ Status check_strided(const OpCall& call, const Value& base, const Ranges& ranges
 Status check_memory(const Node& node, const Value& base, const Ranges& ranges) {
   const OpDef& def = *node.def();
   if (def.is(OpFlag::ReadsLayout)) return check_strided(OpCall(node), base, ranges);
-  if (!def.is(OpFlag::CopiesLayout) || !shares_elements(OpCall(node).tensor("self"), ranges)) return {};
-  return node_error(node, "writes to a tensor of which elements share memory",
+  if (!def.is(OpFlag::CopiesLayout) || !may_share_elements(OpCall(node).tensor("self"), ranges)) return {};
+  return node_error(node, "writes to a tensor of which elements may share memory",
                     "write .contiguous() in the model");
 }
 

@@ -16,6 +16,7 @@
 // are promoted after decomposition, which creates ops that promote. Batches of torch.vmap are unfolded when
 // types are explicit and few ops are left, so that an extra dimension changes neither. Noops are removed
 // before folding, so that folding reaches constants behind them and computes masks that later passes read.
+// Positions are simplified before folding and merging, which they leave constants and repeated ranges to.
 // Repeated calls are merged once their forms are final, and before each becomes a separate constant.
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
@@ -32,6 +33,8 @@
   pass("promote-types", promote_types)                \
   pass("unfold-batches", unfold_batches)              \
   pass("remove-noops", remove_noops)                  \
+  pass("split-joined-batches", split_joined_batches)  \
+  pass("simplify-positions", simplify_positions)      \
   pass("merge-equal-buffers", merge_equal_buffers)    \
   pass("merge-repeated-calls", merge_repeated_calls)  \
   pass("fold-constants", fold_constants)              \

@@ -1,5 +1,7 @@
 // Activation functions, softmax and dropout.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "depute/builder.h"
 #include "ops/complex_functions.h"
@@ -13,6 +15,21 @@
 
 namespace depute::internal {
 namespace {
+
+// If the limits are reversed, the lower one has no effect: clamp handles this, unlike the kernel. A limit of NaN
+// makes every element NaN. Limits of bytes are cut to integers.
+Replacement hardtanh_between(Builder& b, const OpCall& call) {
+  if (!call["min_val"].is_number() || !call["max_val"].is_number()) return std::vector<Value*>{};
+  const double low = call.number("min_val"), high = call.number("max_val");
+  const bool is_byte = call.tensor("self").dtype == ScalarType::U8;
+  if (std::isnan(low + high) && is_floating(call.tensor("self").dtype))
+    return one(b.call("aten.full_like.default", {call["self"], std::numeric_limits<double>::quiet_NaN()}));
+  if (low <= high && !is_byte) return std::vector<Value*>{};
+  const auto limit = [&](double x) {
+    return is_byte ? Argument::of(static_cast<std::int64_t>(std::clamp(x, -256.0, 256.0))) : Argument::of(x);
+  };
+  return one(b.call("aten.clamp.default", {call["self"], limit(low), limit(high)}));
+}
 
 // One weight per channel, which is dimension 1.
 Replacement prelu(Builder& b, const OpCall& call) {
@@ -69,6 +86,17 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 
+// The kernel takes no slope that its type does not hold.
+Replacement leaky_relu_in_range(Builder& b, const OpCall& call) {
+  const ScalarType dtype = call.tensor("self").dtype;
+  const Argument& slope = call["negative_slope"];
+  constexpr double most = 65504;  // of f16
+  if (dtype != ScalarType::F16 || !slope.is_number() || std::abs(slope.as_double()) <= most)
+    return std::vector<Value*>{};
+  Value* x = to_dtype(b, b.own(call.value("self")), ScalarType::F32);
+  return one(to_dtype(b, b.call("aten.leaky_relu.default", {x, slope.as_double()}), dtype));
+}
+
 // --- softmax: computed in `dtype` if that is given
 
 Types infer_softmax(const OpCall& call) {
@@ -92,9 +120,17 @@ Types infer_backward(const OpCall& call) {
   if (call.def().arg_index(Name("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
   return tensor_result(dtype, call.tensor("grad_output").sizes);
 }
+Replacement dropout_backward(Builder& b, const OpCall& call) {
+  Value* gradient =
+      to_compute_type(b, call.value("grad_output"));  // the scale may be out of the range of f16
+  Value* mask = to_dtype(b, b.own(call.value("mask")), gradient->tensor().dtype);
+  Value* kept = b.call("aten.mul.Tensor", {gradient, mask});
+  return one(to_dtype(b, b.call("aten.mul.Tensor", {kept, call["scale"]}), call.tensor("grad_output").dtype));
+}
 Replacement threshold_backward(Builder& b, const OpCall& call) {
-  const Argument limit = is_floating(promoted_type(call)) ? call["threshold"] : limit_of(call);
-  Value* is_low = b.call("aten.le.Scalar", {call["self"], limit});
+  const ScalarType dtype = promoted_type(call);
+  const Argument limit = is_floating(dtype) ? call["threshold"] : limit_of(call);
+  Value* is_low = b.call("aten.le.Scalar", {to_dtype(b, b.own(call.value("self")), dtype), limit});
   return one(b.call("aten.where.self", {is_low, 0, call["grad_output"]}));
 }
 
@@ -121,10 +157,9 @@ std::span<const OpLine> activation_ops() {
        {.flags = Core | Pointwise | InPlaceVariant,
         .out = "hardtanh.out",
         .infer = infer_like_first,
-        // reversed limits: the lower one has no effect, unlike in the kernel
-        .decompose = text<"low = min_val; high = max_val; is_number(low) & is_number(high) ? low > high ? "
-                          "clamp(self, low + 0.0, high + 0.0) : keep() : keep()">}},
-      {"aten.leaky_relu(Tensor self, Scalar negative_slope=0.01)", unary("leaky_relu.out", InPlaceVariant)},
+        .decompose = hardtanh_between}},
+      {"aten.leaky_relu(Tensor self, Scalar negative_slope=0.01)",
+       fitted(leaky_relu_in_range, unary("leaky_relu.out", InPlaceVariant))},
       {"aten.elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
        unary("elu.out", InPlaceVariant)},
       {"aten.gelu(Tensor self, *, str approximate=\"none\")", unary("gelu.out", InPlaceVariant)},
@@ -185,7 +220,7 @@ std::span<const OpLine> activation_ops() {
                  text<"gradient = computed(grad_output); y = exp(computed(output)); sum = "
                       "sum.dim_IntList(gradient, [dim], true); to(gradient - y * sum, input_dtype)">)},
       {"aten.native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
-       composite(infer_backward, text<"grad_output * to(mask, dtype(grad_output)) * scale">)},
+       composite(infer_backward, dropout_backward)},
       {"aten.sigmoid_backward(Tensor grad_output, Tensor output)",
        written_by("sigmoid_backward.grad_input: grad_input",
                   formula(computed_text<"slope = (1 - output) * output; "

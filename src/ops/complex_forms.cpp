@@ -68,7 +68,8 @@ BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& 
   }
   const bool is_added =
       def.is_promoted || (def.type == ArgType::Scalar && def.name != "alpha");  // a factor in add and sub
-  if (!is_added || argument.is_none()) return argument;
+  const bool is_stored = def.name == "src" || def.name == "source" || def.name == "values";
+  if (!(is_added || is_stored) || argument.is_none()) return argument;
   if (argument.is_value() && argument.as_value()->type().is_tensor()) return of_value(argument);
   return is_imaginary ? BuilderArgument(0) : BuilderArgument(argument);
 }

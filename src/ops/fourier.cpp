@@ -8,6 +8,7 @@
 // are exactly real if one matrix computes them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -158,6 +159,8 @@ Result<std::vector<std::size_t>> transformed_dims(const OpCall& call) {
   if (!call.is_constant_ints("dim")) return argument_error("a transform along dimensions that are not known");
   for (const std::int64_t dim : call.ints("dim")) {
     TRY(const std::size_t wrapped, wrap_dim(dim, call.tensor("self").rank()));
+    if (std::ranges::find(dims, wrapped) != dims.end())
+      return argument_error("a transform twice along a dimension");
     dims.push_back(wrapped);
   }
   return dims;

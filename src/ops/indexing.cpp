@@ -58,10 +58,24 @@ Types infer_index_put(const OpCall& call) {
   return infer_same_type(call);
 }
 
+// Returns the rank of the elements that the indices select: one dimension for a mask.
+std::size_t selected_rank(const OpCall& call) {
+  std::size_t indexed = 0, rank = 0;
+  for (const Value* index : call.values("indices")) {
+    const std::size_t own = index == nullptr ? 0 : index->tensor().rank();
+    indexed += index == nullptr ? 0 : is_mask(index) ? own : 1;
+    if (index != nullptr) rank = std::max(rank, is_mask(index) ? 1 : own);
+  }
+  return rank + call.tensor("self").rank() - indexed;
+}
+// The kernel takes values of self's type, without leading sizes of 1.
 Replacement put_in_type(Builder& b, const OpCall& call) {
-  const ScalarType dtype = call.tensor("self").dtype;
-  if (call.tensor("values").dtype == dtype) return std::vector<Value*>{};
-  Value* values = to_dtype(b, b.own(call.value("values")), dtype);
+  const TensorType& given = call.tensor("values");
+  const std::size_t rank = selected_rank(call);
+  if (given.dtype == call.tensor("self").dtype && given.rank() <= rank) return std::vector<Value*>{};
+  Value* values = to_dtype(b, b.own(call.value("values")), call.tensor("self").dtype);
+  if (given.rank() > rank)
+    values = reshape(b, values, {given.sizes.end() - static_cast<std::ptrdiff_t>(rank), given.sizes.end()});
   return one(b.call("aten.index_put.default", {call["self"], call["indices"], values, call["accumulate"]}));
 }
 
@@ -167,10 +181,18 @@ Types infer_topk(const OpCall& call) {
                            tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
 }
 
+// The kernels cut a float that they write as a bool to an integer first.
+Replacement scatter_in_type(Builder& b, const OpCall& call) {
+  const ScalarType dtype = call.tensor("self").dtype;
+  if (call.tensor("src").dtype == dtype) return std::vector<Value*>{};
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  args[1] = to_dtype(b, b.own(call.value("src")), dtype);
+  return one(b.call(call.def().name.str(), args));
+}
 // Returns the source if it overwrites the whole tensor.
 Replacement slice_scatter(Builder& b, const OpCall& call) {
   if (call.tensor("src") == call.tensor("self")) return one(b.own(call.value("src")));
-  return std::vector<Value*>{};
+  return scatter_in_type(b, call);
 }
 
 // Self and the mask are broadcast together.
@@ -214,8 +236,8 @@ std::span<const OpLine> indexing_ops() {
                                          .infer = infer_same_type,
                                          .decompose = slice_scatter}))},
       {"aten.select_scatter(Tensor self, Tensor src, int dim, SymInt index)",
-       row_by_row(on_complex(each_part,
-                             kernel("select_scatter.out", infer_same_type, MayAliasOperand | CopiesLayout)))},
+       row_by_row(on_complex(each_part, fitted(scatter_in_type, kernel("select_scatter.out", infer_same_type,
+                                                                       MayAliasOperand | CopiesLayout))))},
       {"aten.masked_scatter(Tensor self, Tensor mask, Tensor source)",
        on_complex(each_part, {.flags = Core | InPlaceVariant,
                               .out = "masked_scatter.out",

@@ -116,9 +116,13 @@ Value* positions(Builder& b, const Axis& axis, bool align_corners, ScalarType dt
 
 // --- nearest neighbor
 
-Value* nearest_index(Builder& b, const Axis& given, bool exact, bool takes_copies) {
+// Images alone have a function of their own in torch for an axis that keeps or doubles its size.
+bool ignores_factor(const Axis& axis, bool is_image) {
+  return is_image && (axis.to == axis.from || axis.to == axis.from * 2);
+}
+Value* nearest_index(Builder& b, const Axis& given, bool exact, bool is_image) {
   Axis axis = given;
-  if (takes_copies && axis.from == axis.to) axis.factor.reset();
+  if (ignores_factor(axis, is_image)) axis.factor.reset();
   Value* place = range(b, axis.to, ScalarType::F32);
   if (exact) place = b.call("aten.add.Tensor", {place, 0.5});
   place = b.call("aten.mul.Tensor", {place, step_of(b, axis, false, ScalarType::F32)});
@@ -130,10 +134,10 @@ Value* nearest_index(Builder& b, const Axis& given, bool exact, bool takes_copie
 }
 
 // Torch's functions for one, two and three dimensions differ where a factor is not that of the sizes.
-Status check_factors(const std::vector<Axis>& axes, bool takes_copies) {
+Status check_factors(const std::vector<Axis>& axes, bool is_image) {
   for (const Axis& axis : axes) {
     if (!axis.factor || !axis.from.is_constant() || !axis.to.is_constant()) continue;
-    if (takes_copies && axis.from == axis.to) continue;
+    if (ignores_factor(axis, is_image)) continue;
     TRY(const SymInt scaled, scaled_size(axis.from, *axis.factor));
     if (scaled != axis.to) return type_error("a scale factor that is not that of the sizes");
   }
@@ -142,11 +146,11 @@ Status check_factors(const std::vector<Axis>& axes, bool takes_copies) {
 
 Replacement nearest(Builder& b, const OpCall& call, std::size_t count, bool exact) {
   TRY(std::vector<Axis> axes, read_axes(call, count));
-  const bool takes_copies = count == 2 && !exact;  // of images alone, an axis that keeps its size is copied
-  TRY_STATUS(check_factors(axes, takes_copies));
+  const bool is_image = count == 2 && !exact;
+  TRY_STATUS(check_factors(axes, is_image));
   std::vector<Value*> indices(2, nullptr);
   for (std::size_t i = 0; i < count; ++i) {
-    indices.push_back(along(b, nearest_index(b, axes[i], exact, takes_copies), i, count));
+    indices.push_back(along(b, nearest_index(b, axes[i], exact, is_image), i, count));
   }
   return one(b.call("aten.index.Tensor", {call[0], indices}));
 }

@@ -239,6 +239,11 @@ Replacement sum_of_product(Builder& b, const OpCall& call) {
 
 Replacement sum_in_f32(Builder& b, const OpCall& call) {
   const ScalarType dtype = dtype_or(call, call.tensor("self").dtype);
+  if (dtype == ScalarType::Bool && call.tensor("self").dtype != dtype) {
+    std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+    args[0] = to_dtype(b, b.own(call.value("self")), dtype);
+    return one(b.call(call.def().name.str(), args));
+  }
   if (!is_half_precision(dtype)) return with_dimension(b, call);
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* wide = to_dtype(b, b.own(call.value("self")), ScalarType::F32);

@@ -43,9 +43,13 @@ Types infer_linear(const OpCall& call) {
   return tensor_result(input.dtype, std::move(sizes));
 }
 
-// Views a vector as a row, which the kernel requires.
+// Views a vector as a row, which the kernel requires, and adds a bias that is no vector after the product.
 Replacement linear(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("input"));
+  if (!call["bias"].is_none() && call.tensor("bias").rank() != 1) {
+    Value* product = b.call("aten.linear.default", {x, call["weight"]});
+    return one(b.call("aten.add.Tensor", {product, call["bias"]}));
+  }
   if (x->tensor().rank() != 1) return std::vector<Value*>{};
   Value* row = b.view(x, {1, x->tensor().sizes[0]});
   Value* result = b.call("aten.linear.default", {row, call["weight"], call["bias"]});
@@ -86,6 +90,17 @@ Value* unflattened(Builder& b, const Value* rows) {
   return sizes.size() > 2 && sizes.back() == rows->tensor().sizes.back() ? b.own(x) : b.own(rows);
 }
 
+// Returns the transpose of a constant matrix by which rows of several open sizes are multiplied: a linear needs no
+// view of them as one size, which backends cannot express.
+Value* weight_of_open_rows(Builder& b, const Value* rows, const Value* matrix) {
+  const Value* x = unflattened(b, rows);
+  if (x == rows || matrix->producer() != nullptr || !matrix->has_one_use()) return nullptr;
+  const Dims& sizes = x->tensor().sizes;
+  const auto is_open = [](const SymInt& size) { return !size.is_constant(); };
+  if (matrix->tensor().dtype != ScalarType::F32 || std::ranges::count_if(sizes, is_open) < 2) return nullptr;
+  return b.call("aten.permute.default", {matrix, std::vector<std::int64_t>{1, 0}});
+}
+
 // Multiplies [m, k] with a weight [n, k].
 Replacement linear_of_rows(Builder& b, const Value* rows, Value* weight, const Argument& bias) {
   Value* result = b.call("aten.linear.default", {unflattened(b, rows), weight, bias});
@@ -95,17 +110,20 @@ Replacement linear_of_rows(Builder& b, const Value* rows, Value* weight, const A
 // Rewrites mm(x, permute(w, [1, 0])) as linear(x, w).
 Replacement mm(Builder& b, const OpCall& call) {
   Value* weight = linear_weight(b, call.value("mat2"));
+  if (weight == nullptr) weight = weight_of_open_rows(b, call.value("self"), call.value("mat2"));
   if (weight == nullptr) return std::vector<Value*>{};
   return linear_of_rows(b, call.value("self"), weight, Argument::none());
 }
 
 // Rewrites addmm(bias, x, permute(w, [1, 0])) as linear(x, w, bias).
 Replacement addmm(Builder& b, const OpCall& call) {
-  Value* weight = linear_weight(b, call.value("mat2"));
   auto is_one = [&](std::string_view name) { return call[name].is_number() && call.number(name) == 1; };
   const bool is_plain = is_one("beta") && is_one("alpha");
-  if (weight == nullptr || !is_plain || call.tensor("self").rank() != 1) return std::vector<Value*>{};
-  if (call.tensor("self").sizes[0] != weight->tensor().sizes[0]) return std::vector<Value*>{};
+  if (!is_plain || call.tensor("self").rank() != 1) return std::vector<Value*>{};
+  if (call.tensor("self").sizes[0] != call.tensor("mat2").sizes[1]) return std::vector<Value*>{};
+  Value* weight = linear_weight(b, call.value("mat2"));
+  if (weight == nullptr) weight = weight_of_open_rows(b, call.value("mat1"), call.value("mat2"));
+  if (weight == nullptr) return std::vector<Value*>{};
   return linear_of_rows(b, call.value("mat1"), weight, call["self"]);
 }
 

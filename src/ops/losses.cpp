@@ -188,7 +188,7 @@ std::span<const OpLine> loss_ops() {
             .decompose =
                 text<"alike = pairwise_distance(anchor, positive, p, eps); far = pairwise_distance(anchor, "
                      "negative, p, eps); other = swap ? minimum(far, pairwise_distance(positive, negative, "
-                     "p, eps)) : far; reduced(clamp(alike - other + margin, 0))">})},
+                     "p, eps)) : far; reduced(clamp(alike + margin - other, 0))">})},
   };
   return lines;
 }

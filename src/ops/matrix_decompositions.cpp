@@ -522,7 +522,7 @@ Replacement linalg_qr(Builder& b, const OpCall& call) {
 // --- the exponential: exp(x) = exp(x / 2^s)^(2^s)
 
 // Maximum number of squarings; a matrix whose norm needs more gives NaN.
-constexpr int max_squarings = 16;
+constexpr int max_squarings = 24;
 constexpr int taylor_degree = 18;
 constexpr double taylor_norm = 0.5;
 

@@ -83,6 +83,28 @@ Replacement native_batch_norm(Builder& b, const OpCall& call) {
                     {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
                      call["momentum"], call["eps"]});
 }
+// Computes what the kernel does not compute as torch does: f64, which it takes as f32, half precision, which it
+// does not widen, and an eps of 0, which beside a variance of 0 gives a factor of 0.
+Replacement batch_norm_by_parts(Builder& b, const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  const double eps = call.number("eps");
+  if (input.dtype == ScalarType::F32 && eps != 0) return std::vector<Value*>{};
+  std::vector<std::int64_t> dims{0};
+  for (std::size_t i = 2; i < input.rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+  Value* x = to_compute_type(b, call.value("input"));
+  const auto wide = [&](Value* vector) { return along(b, vector, 1, input.rank()); };
+  Value* mean = b.call("aten.mean.dim", {x, dims});
+  Value* variance = b.call("aten.var.correction", {x, dims, 0});
+  Value* factor = b.call("aten.rsqrt.default", {b.call("aten.add.Scalar", {variance, eps})});
+  if (eps == 0) factor = zero_unless(b, b.call("aten.ne.Scalar", {variance, 0}), factor);
+  Value* result = b.call("aten.mul.Tensor", {b.call("aten.sub.Tensor", {x, wide(mean)}), wide(factor)});
+  if (!call["weight"].is_none())
+    result = b.call("aten.mul.Tensor", {result, wide(b.own(call.value("weight")))});
+  if (!call["bias"].is_none()) result = b.call("aten.add.Tensor", {result, wide(b.own(call.value("bias")))});
+  std::vector<Value*> results{result, mean, factor};
+  for (Value*& value : results) value = to_dtype(b, value, input.dtype);
+  return results;
+}
 bool is_tensor(const Argument& argument) {
   return argument.is_value() && argument.as_value()->type().is_tensor();
 }
@@ -228,6 +250,7 @@ GroupSizes group_sizes(const TensorType& input) {
 }
 
 Types infer_native_group_norm(const OpCall& call) {
+  TRY_STATUS(check_channels(call));
   return with_statistics(call.tensor("input"), {as_sym_int(call["N"]), as_sym_int(call["group"])});
 }
 
@@ -264,6 +287,8 @@ Replacement group_norm(Builder& b, const OpCall& call) {
 Replacement instance_norm(Builder& b, const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return argument_error("instance norm of a tensor without channels");
+  if (call.boolean("use_input_stats") && call.number("eps") == 0)
+    return argument_error("an instance norm with an eps of 0, where numbers may be equal");
   if (call.boolean("use_input_stats")) return grouped(b, call, input.sizes[1]);
   return first_of(b, "aten._native_batch_norm_legit_no_training.default",
                   {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
@@ -295,6 +320,12 @@ Replacement instance_norm_functional(Builder& b, const OpCall& call) {
 
 // --- weight norm: v * (g / |v|), with the norm over all dimensions but one
 
+Types infer_weight_norm(const OpCall& call) {
+  const bool is_whole = call.integer("dim") == -1;
+  if (!is_whole && call.tensor("g").rank() != call.tensor("v").rank())
+    return argument_error("a weight norm whose 'g' has another rank than 'v'");
+  return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
+}
 Replacement weight_norm(Builder& b, const OpCall& call) {
   std::size_t rank = call.tensor("v").rank();
   TRY(std::size_t kept, wrap_dim(call.integer("dim"), rank));
@@ -347,7 +378,8 @@ std::span<const OpLine> norm_ops() {
         .decompose = norm_in_one_type}},
       {"aten._native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
        "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       kernel("_native_batch_norm_legit.no_stats_out", infer_batch_norm_training)},
+       fitted(batch_norm_by_parts,
+              kernel("_native_batch_norm_legit.no_stats_out", infer_batch_norm_training))},
       {"aten.native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float "
        "eps) -> (Tensor, Tensor, Tensor)",
        {.flags = Core,
@@ -378,7 +410,7 @@ std::span<const OpLine> norm_ops() {
        {.origin = OpOrigin::Compiler,
         .infer = infer_instance_norm_functional,
         .decompose = instance_norm_functional}},
-      {"aten._weight_norm(Tensor v, Tensor g, int dim=0)", derived(weight_norm)},
+      {"aten._weight_norm(Tensor v, Tensor g, int dim=0)", composite(infer_weight_norm, weight_norm)},
   };
   return lines;
 }

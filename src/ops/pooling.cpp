@@ -3,7 +3,6 @@
 //   aten.adaptive_avg_pool2d.default(f32[1, 8, 7, 7], [1, 1])  ->  aten.mean.dim(%x, [2, 3], true)
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "depute/builder.h"
@@ -33,26 +32,40 @@ Replacement max_pool1d(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, max_pool1d_with_indices(b, call));
   return one(results[0]);
 }
+// Whether a window may step over the whole image with its dilation, from padding to padding.
+bool may_hold_padding_alone(Builder& b, const TensorType& self, const PoolWindow& w) {
+  const std::size_t lead = self.rank() - w.dilation.size();
+  for (std::size_t i = 0; i < w.dilation.size(); ++i)
+    if (w.padding[i] > 0 && b.range_of(self.sizes[lead + i]).min < w.dilation[i]) return true;
+  return false;
+}
+Argument least_of(ScalarType dtype) {
+  if (is_floating(dtype)) return Argument::of(-std::numeric_limits<double>::infinity());
+  const auto bits = static_cast<int>(item_size(dtype)) * 8;
+  return Argument::of(dtype == ScalarType::U8 ? 0 : std::numeric_limits<std::int64_t>::min() >> (64 - bits));
+}
 // The kernel keeps a NaN only where it stands first in a window, and gives 0 for a window of padding alone: where
 // numbers and NaNs are is a pool of its own, of 1 and 2.
-Replacement max_pool_with_nan(Builder& b, const OpCall& call) {
-  if (!is_floating(call.tensor("self").dtype)) return std::vector<Value*>{};
+Replacement max_pool_as_marked(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
   TRY(const PoolWindow w, read_pool_window(call, 2, true));
+  const bool has_padding = may_hold_padding_alone(b, self, w), has_nan = is_floating(self.dtype);
+  if (!has_padding && !has_nan) return std::vector<Value*>{};
+  if (has_padding && call.node()->result(1)->has_uses())
+    return argument_error(
+        "indices of windows that may hold padding alone, which torch places outside of the image");
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   const std::string_view pool = call.def().name.str();
   std::vector<Value*> results = b.call_all(pool, args);
   Value* is_nan = to_dtype(b, b.call("aten.isnan.default", {call["self"]}), ScalarType::U8);
   args[0] = b.call("aten.add.Scalar", {is_nan, 1});
-  const std::vector<Value*> lost = b.call_all(pool, args);
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
-                   least = -std::numeric_limits<double>::infinity();
-  const auto put = [&](std::int64_t kind, double number) {
-    Value* is_kind = b.call("aten.eq.Scalar", {lost[0], kind});
-    results[0] = b.call("aten.where.ScalarSelf", {is_kind, number, results[0]});
+  const std::vector<Value*> marks = b.call_all(pool, args);
+  const auto put = [&](std::int64_t mark, const Argument& number) {
+    Value* is_marked = b.call("aten.eq.Scalar", {marks[0], mark});
+    results[0] = b.call("aten.where.ScalarSelf", {is_marked, number, results[0]});
   };
-  put(2, nan);
-  const bool is_dense = std::ranges::all_of(w.dilation, [](std::int64_t step) { return step == 1; });
-  if (!is_dense) put(0, least);
+  if (has_nan) put(2, Argument::of(std::numeric_limits<double>::quiet_NaN()));
+  if (has_padding) put(0, least_of(self.dtype));
   return results;
 }
 Types infer_like_self(const OpCall& call) {
@@ -158,7 +171,7 @@ std::span<const OpLine> pooling_ops() {
        composite(infer_avg_pool<1>, avg_pool1d)},
       {"aten.max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
        "int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-       fitted(max_pool_with_nan, kernel("max_pool2d_with_indices.out", infer_max_pool_with_indices<2>))},
+       fitted(max_pool_as_marked, kernel("max_pool2d_with_indices.out", infer_max_pool_with_indices<2>))},
       {"aten.max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
        "dilation=[1], bool ceil_mode=False)",
        composite(infer_max_pool<1>, max_pool1d)},

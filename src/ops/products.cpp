@@ -29,10 +29,9 @@ std::span<const SymInt> all_but_last(const TensorType& type) {
 bool is_number(const Argument& factor, double value) {
   return factor.is_number() && factor.as_double() == value;
 }
-// Factors of integers are truncated to integers.
-Argument factor_of(const OpCall& call, std::string_view name) {
+// Factors are truncated to integers if the result has integers.
+Argument factor_of(const OpCall& call, std::string_view name, ScalarType type) {
   const Argument& factor = call[name];
-  const ScalarType type = call.tensor("self").dtype;
   const bool is_cut = factor.kind == Argument::Kind::Float && !is_floating(type) && !is_complex(type);
   return is_cut ? Argument::of(static_cast<std::int64_t>(factor.as_double())) : factor;
 }
@@ -42,8 +41,9 @@ Value* scaled(Builder& b, Value* x, const Argument& factor) {
 // If beta is 0, self is ignored, even NaN.
 Replacement weighted_sum(Builder& b, const OpCall& call, Value* product) {
   TRY(std::vector<Type> types, call.def().infer(call));
-  Argument beta = factor_of(call, "beta");
-  product = scaled(b, product, factor_of(call, "alpha"));
+  const ScalarType type = types[0].tensor.dtype;
+  Argument beta = factor_of(call, "beta", type);
+  product = scaled(b, product, factor_of(call, "alpha", type));
   if (!is_number(beta, 0)) {
     return one(b.call("aten.add.Tensor", {scaled(b, b.own(call.value("self")), beta), product}));
   }

@@ -25,6 +25,10 @@ Types infer_quantized(const OpCall& call) {
 
 Types infer_dequantized(const OpCall& call) {
   TRY_STATUS(check_quanta(call));
+  constexpr double most = 1 << 30;  // the kernel subtracts the zero point in 32 bits
+  const Argument& zero_point = call[2];
+  if (zero_point.is_number() && std::abs(zero_point.as_double()) > most)
+    return argument_error("a zero point beyond 2^30");
   const bool is_row = call.def().arg_index(Name("out_dtype")) < 0;
   const Argument& dtype = call[is_row ? "output_dtype" : "out_dtype"];
   return tensor_result(dtype.is_none() ? ScalarType::F32 : dtype.as_scalar_type(),

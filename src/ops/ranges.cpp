@@ -23,6 +23,9 @@ bool is_tensor(const Argument& argument) {
 Types infer_spaced(const OpCall& call) {
   std::int64_t steps = call.integer("steps");
   if (steps < 0) return argument_error("a negative number of steps");
+  for (const std::string_view end : {"start", "end"})
+    if (is_tensor(call[end]) && is_complex(call.tensor(end).dtype))
+      return type_error("a range of complex numbers");
   return tensor_result(dtype_or(call, ScalarType::F32), {steps});
 }
 

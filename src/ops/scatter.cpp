@@ -23,9 +23,12 @@ namespace {
 Term as_line(const Term& x) {
   return x.rank() == 0 ? x.call("aten.unsqueeze.default", {0}) : x;
 }
+bool is_index_empty(const OpCall& call) {
+  return call.tensor("index").static_numel() == 0;
+}
 bool is_plain(const OpCall& call) {
   return call.tensor("index").dtype == ScalarType::I64 && call.tensor("self").rank() > 0 &&
-         call.tensor("index").rank() == call.tensor("self").rank();
+         !is_index_empty(call) && call.tensor("index").rank() == call.tensor("self").rank();
 }
 Term index_of(Builder& b, const OpCall& call) {
   return as_line(tensor_operand(b, call, "index")).to(ScalarType::I64);
@@ -53,9 +56,6 @@ Status check_index(const OpCall& call, std::string_view source = {}) {
   };
   TRY_STATUS(check(self, "self", dim));
   return source.empty() ? Status() : check(call.tensor(source), source, max_rank);
-}
-bool is_index_empty(const OpCall& call) {
-  return call.tensor("index").static_numel() == 0;
 }
 
 // Returns x in the sizes of the call's result, which can differ only by the line of one element.
@@ -98,8 +98,11 @@ Replacement scatter(Builder& b, const OpCall& call) {
   return scatter_plainly(b, call, as_line(tensor_operand(b, call, "src")).value());
 }
 Replacement scatter_number(Builder& b, const OpCall& call) {
-  if (is_plain(call)) return std::vector<Value*>{};
-  return scatter_plainly(b, call, call["value"]);
+  const Argument& value = call["value"];
+  const bool is_truth = call.tensor("self").dtype == ScalarType::Bool && value.is_number() &&
+                        value.kind != Argument::Kind::Bool;
+  if (is_plain(call) && !is_truth) return std::vector<Value*>{};
+  return scatter_plainly(b, call, is_truth ? Argument::of(value.as_double() != 0) : value);
 }
 
 // --- reductions

@@ -200,14 +200,17 @@ Replacement count_with_nan(Builder& b, const OpCall& call) {
 Types infer_pdist(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() != 2) return argument_error("pdist of a tensor that is not a matrix");
+  if (!(call.number("p") >= 0)) return argument_error("distances of a negative order");
   return tensor_result(self.dtype, {floor_div(self.sizes[0] * (self.sizes[0] - 1), 2)});
 }
-// The kernel counts a difference that is NaN like any other; the distance of order 1 is NaN where one is.
+// The kernel counts a difference that is NaN like any other, and a maximum leaves it out. A distance of order 1 is
+// NaN if one of its differences is.
 Replacement pdist_with_nan(Builder& b, const OpCall& call) {
-  if (call.number("p") != 0) return std::vector<Value*>{};
+  const double order = call.number("p");
+  if (order != 0 && !std::isinf(order)) return std::vector<Value*>{};
   Value* sums = b.call("aten._pdist_forward.default", {call["self"], 1.0});
-  Value* counts = b.call("aten._pdist_forward.default", {call["self"], 0.0});
-  return one(b.call("aten.where.self", {b.call("aten.isnan.default", {sums}), sums, counts}));
+  Value* distances = b.call("aten._pdist_forward.default", call.args());
+  return one(b.call("aten.where.self", {b.call("aten.isnan.default", {sums}), sums, distances}));
 }
 
 // Scales vectors (slices along `dim`) that exceed maxnorm to that length.
@@ -270,7 +273,7 @@ std::span<const OpLine> vector_norm_ops() {
        fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
       {"aten.pdist(Tensor self, float p=2.)", composite(infer_pdist, text<"_pdist_forward(self, p)">)},
       {"aten._pdist_forward(Tensor self, float p=2.)",
-       fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist))},
+       accepting("self f32 f64", fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist)))},
       {"aten.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
        composite(infer_same_type, renorm, InPlaceVariant)},
   };

@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "depute/program.h"
+#include "depute/refusal.h"
 #include "depute/result.h"
-#include "depute/stages.h"
+#include "depute/write_options.h"
 #include "schema/execution_plan.h"
 
 namespace depute {

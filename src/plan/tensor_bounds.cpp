@@ -44,6 +44,14 @@ Failure unbounded(const Value& value, std::size_t dim, const Ranges& ranges, Nam
   return failure;
 }
 
+// Returns the stride of the outermost dimension, in which sizes of 0 count as 1.
+double max_stride(const PlanTensor& tensor) {
+  double stride = 1;
+  for (std::size_t i = 1; i < tensor.sizes.size(); ++i)
+    stride *= std::max(tensor.sizes[tensor.dim_order[i]], std::int32_t{1});
+  return stride;
+}
+
 Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, Name method) {
   const TensorType& type = value.tensor();
   auto fail = [&](std::string_view message) {
@@ -71,6 +79,9 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, N
     return fail(fmt::format("{} is not dense, and the runtime has no strides", str(type)));
   }
   result.tensor.dim_order.assign(order->begin(), order->end());
+  if (max_stride(result.tensor) > max_size)
+    return fail(
+        fmt::format("{} has strides above {}, which the runtime counts in 32 bits", str(type), max_size));
   return result;
 }
 
