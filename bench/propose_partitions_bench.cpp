@@ -8,11 +8,11 @@
 #include <random>
 #include <string>
 
-#include "depute/capability_partitioner.h"
-#include "depute/pattern_partitioner.h"
-#include "depute/plan_together.h"
-#include "depute/program.h"
-#include "depute/propose_partitions.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/pattern_partitioner.h"
+#include "depute/backend/plan_together.h"
+#include "depute/backend/propose_partitions.h"
+#include "depute/program/program.h"
 
 namespace depute {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "bench/mlp_file.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "read/read_pt2.h"
 
 namespace depute {

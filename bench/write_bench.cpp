@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "bench/mlp_file.h"
-#include "depute/normalize.h"
+#include "depute/compiler/normalize.h"
 #include "plan/plan.h"
 #include "read/read_pt2.h"
 #include "support/try.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "depute/command_line.h"
-#include "depute/result.h"
+#include "depute/compiler/command_line.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "depute/filtered_partitioner.h"
-#include "depute/worker.h"
+#include "depute/backend/filtered_partitioner.h"
+#include "depute/compiler/worker.h"
 #include "lower/support_json.h"
 #include "support/suggest.h"
 #include "support/try.h"

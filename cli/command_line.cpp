@@ -1,5 +1,5 @@
 // The process: its standard streams, signals and error output.
-#include "depute/command_line.h"
+#include "depute/compiler/command_line.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "depute/command_line.h"
-#include "depute/result.h"
+#include "depute/compiler/command_line.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 #include "support/suggest.h"
 
 namespace depute {

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "depute/constant_method.h"
-#include "depute/result.h"
+#include "depute/compiler/constant_method.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "depute/command_line.h"
+#include "depute/compiler/command_line.h"
 
 int main(int argc, char** argv) {
   static depute::Compiler compiler;

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 
 namespace depute {
 namespace {

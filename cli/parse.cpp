@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 #include "support/suggest.h"
 
 namespace depute {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "depute/compile.h"
-#include "depute/result.h"
+#include "depute/compiler/compile.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

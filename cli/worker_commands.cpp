@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "depute/serve_backend.h"
-#include "depute/worker.h"
+#include "depute/backend/serve_backend.h"
+#include "depute/compiler/worker.h"
 #include "support/try.h"
 
 namespace depute {

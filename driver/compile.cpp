@@ -1,5 +1,5 @@
 // compile(): the steps of compiler.h from file to file, with lock files, requirements and reports.
-#include "depute/compile.h"
+#include "depute/compiler/compile.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "depute/lock.h"
-#include "depute/version.h"
+#include "depute/compiler/version.h"
+#include "depute/tools/lock.h"
 #include "normalize/passes.h"
 #include "plan/data_file.h"
 #include "plan/plan.h"

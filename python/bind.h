@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "depute/compiler.h"
-#include "depute/program.h"
-#include "depute/result.h"
-#include "depute/worker.h"
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute::python {
 

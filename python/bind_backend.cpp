@@ -5,7 +5,7 @@
 //
 // Each call passes Python a copy of the program's graphs, which Python may keep. A Python exception is stored
 // in Raised and rethrown where the compiler was called.
-#include "depute/backend.h"
+#include "depute/backend/backend.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -19,10 +19,10 @@
 #include <unordered_set>
 
 #include "bind_data.h"
-#include "depute/delegate_mapping.h"
-#include "depute/named_data_store.h"
-#include "depute/partitioner.h"
-#include "depute/proposal.h"
+#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/named_data_store.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/proposal.h"
 
 namespace depute::python {
 namespace {

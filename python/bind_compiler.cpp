@@ -2,7 +2,7 @@
 //
 // Each call creates a compiler with the built-in backends and those that Python has defined so far, and runs
 // without the GIL. Python backends and partitioners acquire the GIL while they run.
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -15,13 +15,13 @@
 #include <tuple>
 
 #include "bind.h"
-#include "depute/command_line.h"
-#include "depute/compile.h"
-#include "depute/normalize.h"
-#include "depute/quantize.h"
-#include "depute/report.h"
-#include "depute/to_backend.h"
-#include "depute/validation.h"
+#include "depute/backend/validation.h"
+#include "depute/compiler/command_line.h"
+#include "depute/compiler/compile.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/quantize.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/tools/report.h"
 #include "tools/report/page_facts.h"
 #include "tools/report/report_steps.h"
 

@@ -8,8 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind_data.h"
-#include "depute/data_place.h"
-#include "depute/op.h"
+#include "depute/program/data_place.h"
+#include "depute/program/op.h"
 
 namespace depute::python {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bind.h"
-#include "depute/data.h"
+#include "depute/program/data.h"
 
 namespace depute::python {
 

@@ -4,7 +4,7 @@
 //   here                    dicts                ->  ExportedModel, and the program that it describes
 //   here                    a program            ->  JSON
 //   depute/_to_torch.py     JSON                 ->  an ExportedProgram, made by torch's own reader
-#include "depute/exported_model.h"
+#include "depute/compiler/exported_model.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

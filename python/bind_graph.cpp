@@ -14,7 +14,7 @@
 #include <unordered_set>
 
 #include "bind.h"
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute::python {
 namespace {

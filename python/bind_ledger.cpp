@@ -2,8 +2,8 @@
 #include <nanobind/stl/string.h>
 
 #include "bind.h"
-#include "depute/byte_ledger.h"
-#include "depute/data_place.h"
+#include "depute/program/data_place.h"
+#include "depute/tools/byte_ledger.h"
 
 namespace depute::python {
 namespace {

@@ -1,5 +1,5 @@
 // Programs: reading, printing and inspecting them. depute/program.py defines Program and Method on top.
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -13,14 +13,14 @@
 #include <set>
 
 #include "bind_data.h"
-#include "depute/constant_method.h"
-#include "depute/data_place.h"
-#include "depute/equal.h"
-#include "depute/inspect.h"
-#include "depute/parse.h"
-#include "depute/print.h"
-#include "depute/to_backend.h"
-#include "depute/verify_input.h"
+#include "depute/compiler/constant_method.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/compiler/verify_input.h"
+#include "depute/program/data_place.h"
+#include "depute/program/equal.h"
+#include "depute/program/inspect.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 
 namespace depute::python {
 

@@ -1,5 +1,5 @@
 // Reports and delegation info, with the names that depute/report.py uses.
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -7,7 +7,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bind.h"
-#include "depute/inspect.h"
+#include "depute/program/inspect.h"
 
 namespace depute::python {
 

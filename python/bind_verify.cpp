@@ -14,7 +14,7 @@
 #include <unordered_map>
 
 #include "bind_data.h"
-#include "depute/interpret.h"
+#include "depute/program/interpret.h"
 
 namespace depute::python {
 namespace {

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "bind.h"
-#include "depute/serve_backend.h"
+#include "depute/backend/serve_backend.h"
 
 namespace depute::python {
 namespace {

@@ -1,13 +1,13 @@
 // The steps of a compilation, in order: load, quantize, to_edge, to_backend, lower_undelegated, to_executorch,
 // write. Each makes one stage (stages.h) of the stage before it.
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 
 #include <fmt/format.h>
 
-#include "depute/backend_op.h"
-#include "depute/normalize.h"
-#include "depute/verify_input.h"
-#include "depute/version.h"
+#include "depute/backend/backend_op.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/verify_input.h"
+#include "depute/compiler/version.h"
 #include "ir/narrow_ranges.h"
 #include "ir/verify.h"
 #include "lower/delegate_parts.h"

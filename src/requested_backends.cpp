@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "depute/filtered_partitioner.h"
-#include "depute/plan_together.h"
+#include "depute/backend/filtered_partitioner.h"
+#include "depute/backend/plan_together.h"
 #include "lower/guarded_backend.h"
 #include "support/suggest.h"
 #include "support/try.h"

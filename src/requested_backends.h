@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/compiler.h"
-#include "depute/to_backend.h"
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/to_backend.h"
 
 namespace depute {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/stages.h"
+#include "depute/compiler/stages.h"
 
 namespace depute::internal {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "depute/delegate_mapping.h"
-#include "depute/registry.h"
+#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/registry.h"
 #include "ir/walk.h"
 #include "support/check.h"
 #include "support/try.h"

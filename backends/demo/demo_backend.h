@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "depute/backend.h"
-#include "depute/proposing_partitioner.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/proposing_partitioner.h"
 
 namespace depute::demo {
 

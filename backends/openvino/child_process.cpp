@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/exported_model.h"
+#include "depute/compiler/exported_model.h"
 
 namespace depute::openvino {
 namespace {

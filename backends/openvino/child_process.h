@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "depute/data.h"
-#include "depute/result.h"
+#include "depute/program/data.h"
+#include "depute/program/result.h"
 
 namespace depute::openvino {
 

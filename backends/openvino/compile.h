@@ -4,8 +4,8 @@
 #include <ostream>
 #include <string_view>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute::openvino {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "graph_decoder.h"
 
 namespace depute::openvino {

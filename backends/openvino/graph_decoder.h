@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute::openvino {
 

@@ -1,8 +1,8 @@
 // The OpenVINO worker, which `depute --backend openvino` finds on PATH. With arguments, it is Depute's
 // command line with OpenVINO in process: `depute-backend-openvino show model.pte` shows the target of a blob.
 // The backend is a separate program, so that the compiler does not need OpenVINO's libraries.
-#include "depute/command_line.h"
-#include "depute/serve_backend.h"
+#include "depute/backend/serve_backend.h"
+#include "depute/compiler/command_line.h"
 #include "openvino_backend.h"
 
 int main(int argc, char** argv) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "graph_decoder.h"
 #include "quantized_ops.h"
 

@@ -1,7 +1,7 @@
 // Checks whether OpenVINO could take a node, as far as this is known without a conversion.
 #pragma once
 
-#include "depute/proposal.h"
+#include "depute/backend/proposal.h"
 #include "toolkit.h"
 
 namespace depute::openvino {

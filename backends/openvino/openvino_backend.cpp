@@ -8,8 +8,8 @@
 
 #include "child_process.h"
 #include "compile.h"
-#include "depute/delegate_mapping.h"
-#include "depute/op.h"
+#include "depute/backend/delegate_mapping.h"
+#include "depute/program/op.h"
 #include "keep_precision.h"
 #include "openvino_partitioner.h"
 #include "quantized_ops.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "blob.h"
-#include "depute/backend.h"
-#include "depute/registry.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/registry.h"
 
 namespace depute::openvino {
 

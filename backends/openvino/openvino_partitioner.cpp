@@ -12,7 +12,7 @@
 #include "child_process.h"
 #include "compile.h"
 #include "convert.h"
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "keep_precision.h"
 #include "node_support.h"
 #include "openvino_backend.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "depute/proposing_partitioner.h"
-#include "depute/registry.h"
+#include "depute/backend/proposing_partitioner.h"
+#include "depute/backend/registry.h"
 
 namespace depute::openvino {
 

@@ -13,8 +13,8 @@
 #include <optional>
 #include <string_view>
 
-#include "depute/equal.h"
-#include "depute/op.h"
+#include "depute/program/equal.h"
+#include "depute/program/op.h"
 
 namespace depute::openvino {
 namespace {

@@ -12,7 +12,7 @@
 #include "child_process.h"
 #include "compile.h"
 #include "convert.h"
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "keep_precision.h"
 
 namespace depute::openvino {

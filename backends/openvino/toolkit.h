@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "blob.h"
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute::openvino {
 

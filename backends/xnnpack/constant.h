@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "order.h"
 
 namespace depute::xnnpack {

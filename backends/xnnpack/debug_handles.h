@@ -9,7 +9,7 @@
 //                          "Mean Squared #1"         "Mean Squared (ND) Reduce2 #1"
 #pragma once
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "graph.h"
 
 namespace depute::xnnpack {

@@ -14,8 +14,8 @@
 #include <span>
 #include <string>
 
-#include "depute/backend.h"
-#include "depute/result.h"
+#include "depute/backend/backend.h"
+#include "depute/program/result.h"
 
 namespace depute::xnnpack {
 

@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/op.h"
-#include "depute/program.h"
+#include "depute/program/op.h"
+#include "depute/program/program.h"
 #include "graph.h"
 #include "quantized_patterns.h"
 

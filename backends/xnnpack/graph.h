@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "constant.h"
-#include "depute/type.h"
+#include "depute/program/type.h"
 
 namespace depute::xnnpack {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "depute/infer.h"
-#include "depute/print.h"
+#include "depute/program/infer.h"
+#include "depute/program/print.h"
 #include "graph.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"

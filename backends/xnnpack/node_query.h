@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "op_rule.h"
 
 namespace depute::xnnpack {

@@ -14,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/scalar_type.h"
+#include "depute/program/scalar_type.h"
 
 namespace depute::xnnpack {
 

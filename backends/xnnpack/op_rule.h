@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "op_limits.h"
 
 namespace depute::xnnpack {

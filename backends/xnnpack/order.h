@@ -11,8 +11,8 @@
 #include <initializer_list>
 #include <optional>
 
-#include "depute/small_vector.h"
-#include "depute/type.h"
+#include "depute/program/small_vector.h"
+#include "depute/program/type.h"
 
 namespace depute::xnnpack {
 

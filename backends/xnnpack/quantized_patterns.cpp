@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 
 namespace depute::xnnpack {
 namespace {

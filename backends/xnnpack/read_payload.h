@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "graph.h"
 #include "payload_generated.h"
 

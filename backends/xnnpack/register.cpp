@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 
-#include "depute/registry.h"
+#include "depute/backend/registry.h"
 #include "node_query.h"
 #include "op_rule.h"
 #include "support/check.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute::xnnpack {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "graph.h"
 
 namespace depute::xnnpack {

@@ -3,7 +3,7 @@
 //   translate (ops/) -> simplify -> assign_layouts -> write_payload
 #pragma once
 
-#include "depute/backend.h"
+#include "depute/backend/backend.h"
 #include "graph.h"
 
 namespace depute::xnnpack {

@@ -5,8 +5,8 @@
 // stores the weights of products as f16.
 #pragma once
 
-#include "depute/proposing_partitioner.h"
-#include "depute/registry.h"
+#include "depute/backend/proposing_partitioner.h"
+#include "depute/backend/registry.h"
 #include "node_query.h"
 
 namespace depute::xnnpack {

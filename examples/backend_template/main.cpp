@@ -1,10 +1,8 @@
 // A backend for a chip that adds and rectifies: its payload is a list of instructions as text.
 //
 //   relu(x + y)      ->      "add;relu;"
-#include <depute/delegate_mapping.h>
-#include <depute/op.h>
-#include <depute/proposing_partitioner.h>
-#include <depute/serve_backend.h>
+#include <depute/backend.h>
+#include <depute/program.h>
 
 namespace {
 

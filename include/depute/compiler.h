@@ -1,162 +1,21 @@
-// The compiler as a value: it owns its backends, and each step of the pipeline is a function from one stage to
-// the next (stages.h).
-//
-//   Compiler compiler;  // contains the built-in backends
-//   const LowerOptions options{.backends = {{"xnnpack"}}};
-//   DEPUTE_TRY(Exported exported, compiler.load("model.pt2"));
-//   DEPUTE_TRY(Edge edge, compiler.to_edge(std::move(exported), options));
-//   DEPUTE_TRY(Delegated delegated, compiler.to_backend(std::move(edge), options));
-//   DEPUTE_TRY(Executable executable, to_executorch(std::move(delegated)));
-//   DEPUTE_TRY(PteFile file, write(executable));                          // file.pte
-//
-// Compiler::lower() is quantize(), to_edge(), to_backend() and lower_undelegated(). compile() (compile.h) is
-// everything from file to file. Reports are functions of stages (report.h).
-//
-// Several threads may use one compiler at a time as long as no thread adds to it.
+// Everything that embeds the compiler: its steps, stages and options.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "depute/constant_method.h"
-#include "depute/exported_model.h"
-#include "depute/normalize.h"
-#include "depute/program.h"
-#include "depute/quantize.h"
-#include "depute/registry.h"
-#include "depute/result.h"
-#include "depute/result_cache.h"
-#include "depute/stages.h"
-#include "depute/sym.h"
-#include "depute/write_options.h"
-
-#pragma GCC visibility push(default)
-
-namespace depute {
-
-struct BackendRequest {
-  std::string name = {};     // as registered: "xnnpack"
-  std::string program = {};  // executable of a worker (worker.h); add_workers() sets `name` for it
-  std::string method = {};   // the only method this backend gets; empty: all methods
-  BackendOptions options = {};
-  // Program that add_workers() searched for and did not find: "depute-backend-NAME on PATH". Empty: no
-  // search.
-  std::string sought = {};
-  // Used instead of the partitioner that the registered backend makes from `options`; `name` is then only the
-  // name in reports. Tagged nodes go to the backends named in its PartitionResult.
-  std::shared_ptr<const Partitioner> partitioner = {};
-};
-
-// Changes a normalized program before partitioning.
-using Transform = std::function<Result<Program>(Program program)>;
-
-struct LowerOptions {
-  std::vector<BackendRequest> backends = {};  // partitioned in this order
-  bool plan_together = false;  // partition for all backends in one pass instead of one after another
-  std::vector<ConstantMethod> constants = {};  // add_constants()
-  // Ranges of sizes by symbol. Each must lie within the program's own range, for example to give an upper
-  // bound that torch.export does not know.
-  Ranges bounds = {};
-  std::vector<QuantizeRule> quantize = {};     // layers whose weights are quantized before partitioning
-  std::vector<Calibration> calibrations = {};  // sample inputs for static rules
-  // Applied in this order; each result is verified and normalized again.
-  std::vector<Transform> transforms = {};
-  bool edge_forms = false;                     // NormalizeOptions::edge_forms, applies to all backends
-  std::vector<std::string> preserve_ops = {};  // ops that to_edge() does not decompose, besides the backends'
-  CacheOptions cache = {};  // caches the results of backends; not used with verify_each_pass
-  // Partition only: no backend is called, and delegates have no bytes. Such a program cannot be written.
-  bool without_payloads = false;
-  int jobs = 1;
-  bool verify_each_pass = false;
-  ObserveStep observe = {};  // of each step and pass
-  // Called while a long step runs, with how much of it is done: "calibrate", 3 of 20 samples.
-  std::function<void(std::string_view step, std::size_t done, std::size_t total)> progress = {};
-};
-
-class Compiler {
- public:
-  // Makes a compiler with the built-in backends, or with the backends of `registry` only.
-  Compiler() : Compiler(make_registry()) {}
-  explicit Compiler(Registry registry) : registry_(std::move(registry)) {}
-
-  // Adds a backend. Fails like Registry::add().
-  Status add(BackendEntry entry) { return registry_.add(std::move(entry)); }
-  // Replaces backends with the same name or backend id.
-  Status put(BackendEntry entry) { return registry_.put(std::move(entry)); }
-  // Adds kernels of the application from a manifest. Fails like Registry::add_kernels().
-  Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>") {
-    return registry_.add_kernels(manifest, name);
-  }
-  const Registry& registry() const { return registry_; }
-
-  // Reads a .pt2 archive or the text form; the first bytes decide which. Verifies the program. Constants are
-  // not copied: they stay in the mapped file, or in `bytes`, which `owner` keeps alive.
-  Result<Exported> load(const std::string& path) const;
-  Result<Exported> load(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                        const std::string& name = "<memory>") const;
-  // Reads a model in memory, whose method becomes "forward".
-  Result<Exported> load(const ExportedModel& model, const std::string& name = "<memory>") const;
-  // Reads bytes that the program owns from then on.
-  Result<Exported> load(std::vector<std::byte> bytes, const std::string& name = "<memory>") const;
-  // Verifies a program that the caller built or changed.
-  Result<Exported> load(Program program) const;
-
-  // Joins programs of one method each into one program with the given method names, or adds them to a program.
-  Result<Exported> join(std::vector<std::pair<std::string, Exported>> methods) const;
-  Result<Exported> join(Exported to, std::vector<std::pair<std::string, Exported>> methods) const;
-
-  // Quantizes the layers that options.quantize names; options.calibrations has samples for static rules.
-  Result<Exported> quantize(Exported exported, const LowerOptions& options) const;
-  // Normalizes the program, keeps the ops whole that the backends ask for, applies options.transforms, and puts
-  // the backends' own ops where their patterns are.
-  Result<Edge> to_edge(Exported exported, const LowerOptions& options = {}) const;
-  // Accepts a program that is in the Edge dialect already, without normalizing it again.
-  Result<Edge> edge(Program program) const;
-
-  // Asks options.backends for partitions and lowers them. A delegated program can be given to further backends.
-  Result<Delegated> to_backend(Edge edge, const LowerOptions& options) const;
-  Result<Delegated> to_backend(Delegated delegated, const LowerOptions& options) const;
-
-  // All steps from an exported program to one whose undelegated nodes are decomposed, with options.constants.
-  Result<Delegated> lower(Exported exported, const LowerOptions& options = {}) const;
-
-  // Returns the partitioner that to_backend() would use: the request's own, or the registered backend's with
-  // the request's options. Fails for an unknown backend or option.
-  Result<std::shared_ptr<const Partitioner>> partitioner(const BackendRequest& request) const;
-
- private:
-  Registry registry_;
-};
-
-// Decomposes the undelegated nodes: replaces backend ops without a kernel by their patterns, and ops that were
-// kept whole for a backend that did not take them. Doing it twice changes nothing.
-Result<Delegated> lower_undelegated(Delegated delegated, const LowerOptions& options = {});
-
-// Adds constants as methods, after partitioning, so that no backend sees them.
-Result<Delegated> add_constants(Delegated delegated, std::span<const ConstantMethod> constants);
-
-// Calls lower_undelegated() and plans the memory. Fails for a program that the runtime cannot execute;
-// `refusals`, if given, then has all reasons, with nodes of the lowered program, which they keep alive.
-Result<Executable> to_executorch(Delegated delegated, const WriteOptions& options = {},
-                                 std::vector<Refusal>* refusals = nullptr);
-
-// Writes the program to memory, as if to a file `name`.
-Result<PteFile> write(const Executable& executable, const std::string& name = "program.pte");
-// Writes the program to a file, and its .ptd files beside it. On failure no file is created or changed.
-Result<PteFile> write_file(const Executable& executable, const std::string& path);
-
-// Names passed to LowerOptions::observe, in order.
-std::vector<std::string_view> step_names();
-
-// Name and version of the compiler, in its output and in `depute --version`: "depute 0.1.0".
-std::string version();
-
-}  // namespace depute
-
-#pragma GCC visibility pop
+#include "depute/backend.h"
+#include "depute/compiler/command_line.h"
+#include "depute/compiler/compile.h"
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/constant_method.h"
+#include "depute/compiler/exported_model.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/quantize.h"
+#include "depute/compiler/refusal.h"
+#include "depute/compiler/requirement.h"
+#include "depute/compiler/result_cache.h"
+#include "depute/compiler/splits.h"
+#include "depute/compiler/stages.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/compiler/verify_input.h"
+#include "depute/compiler/version.h"
+#include "depute/compiler/worker.h"
+#include "depute/compiler/write_options.h"

@@ -1,4 +1,4 @@
-#include "depute/argument.h"
+#include "depute/program/argument.h"
 
 #include "support/check.h"
 

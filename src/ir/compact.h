@@ -20,8 +20,8 @@
 #include <string>
 #include <string_view>
 
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 
 namespace depute {
 

@@ -1,4 +1,4 @@
-#include "depute/constant_method.h"
+#include "depute/compiler/constant_method.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

@@ -1,4 +1,4 @@
-#include "depute/data.h"
+#include "depute/program/data.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "depute/data_place.h"
+#include "depute/program/data_place.h"
 
 #include "support/mapped_file.h"
 #include "support/try.h"

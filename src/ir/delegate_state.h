@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/scalar_type.h"
+#include "depute/program/scalar_type.h"
 
 namespace depute {
 

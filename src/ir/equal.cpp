@@ -1,5 +1,5 @@
 // Compares programs part by part and describes the first difference.
-#include "depute/equal.h"
+#include "depute/program/equal.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "depute/print.h"
+#include "depute/program/print.h"
 #include "ir/same_call.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 #include <fmt/format.h>
 

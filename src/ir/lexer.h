@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "depute/name.h"
-#include "depute/result.h"
+#include "depute/program/name.h"
+#include "depute/program/result.h"
 
 namespace depute::text {
 

@@ -3,8 +3,8 @@
 //   ranges {"s0": [2, inf]}, bounds {"s0": [1, 2048]}      ->      ranges {"s0": [2, 2048]}
 #pragma once
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

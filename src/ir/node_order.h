@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

@@ -2,7 +2,7 @@
 //
 //   program = "program" { dim | data | delegate | method }
 //   dim     = "dim" name "in" "[" bound "," bound "]"
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 
 #include <fmt/format.h>
 

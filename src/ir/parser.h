@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 #include "ir/lexer.h"
 
 namespace depute::text {

@@ -1,5 +1,5 @@
 // Prints programs and graphs in the text form (grammar and samples in docs/ir.md), in one pass.
-#include "depute/print.h"
+#include "depute/program/print.h"
 
 #include <charconv>
 

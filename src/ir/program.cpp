@@ -1,4 +1,4 @@
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include "depute/type.h"
+#include "depute/program/type.h"
 
 namespace depute {
 

@@ -2,8 +2,8 @@
 // name.
 #pragma once
 
-#include "depute/graph.h"
-#include "depute/hash.h"
+#include "depute/program/graph.h"
+#include "depute/program/hash.h"
 
 namespace depute {
 

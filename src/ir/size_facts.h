@@ -9,7 +9,7 @@
 
 #include <unordered_map>
 
-#include "depute/type.h"
+#include "depute/program/type.h"
 #include "ir/sym_intervals.h"
 
 namespace depute {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "depute/scalar_type.h"
+#include "depute/program/scalar_type.h"
 
 namespace depute {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "depute/argument.h"
-#include "depute/program.h"
+#include "depute/program/argument.h"
+#include "depute/program/program.h"
 
 namespace depute::text {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "depute/equal.h"
+#include "depute/program/equal.h"
 #include "ir/same_call.h"
 
 namespace depute {

@@ -1,5 +1,5 @@
 // Interning of symbolic expressions, and arithmetic on SymInt. Simplification rules are in sym_simplify.cpp.
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "depute/hash.h"
+#include "depute/program/hash.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 #include "support/check.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 #include "ir/sym_intervals.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 

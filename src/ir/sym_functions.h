@@ -14,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 #include "ir/sym_internal.h"
 
 namespace depute::sym {

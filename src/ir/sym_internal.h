@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 
 namespace depute::sym {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 
 namespace depute::sym {
 

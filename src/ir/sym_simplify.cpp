@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 

@@ -14,7 +14,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 #include "ir/text.h"

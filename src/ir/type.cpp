@@ -1,5 +1,5 @@
 // Types of values: normalization of strides, dimension orders and the text form.
-#include "depute/type.h"
+#include "depute/program/type.h"
 
 #include <algorithm>
 #include <numeric>

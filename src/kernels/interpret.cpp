@@ -1,10 +1,10 @@
-#include "depute/interpret.h"
+#include "depute/program/interpret.h"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "kernels/tensors.h"
 #include "ops/control_flow.h"
 #include "ops/kernel_rules.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "support/check.h"
 #include "support/try.h"
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/kernels.h"
-#include "depute/op.h"
+#include "depute/program/kernels.h"
+#include "depute/program/op.h"
 #include "kernels/tensors.h"
 #include "ops/families.h"
 #include "support/try.h"

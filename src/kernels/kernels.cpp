@@ -1,11 +1,11 @@
-#include "depute/kernels.h"
+#include "depute/program/kernels.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "kernels/kernel_call.h"
 #include "support/try.h"
 

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "depute/data.h"
-#include "depute/result.h"
-#include "depute/small_vector.h"
+#include "depute/program/data.h"
+#include "depute/program/result.h"
+#include "depute/program/small_vector.h"
 
 namespace depute::internal {
 

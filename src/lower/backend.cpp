@@ -1,8 +1,8 @@
-#include "depute/backend.h"
+#include "depute/backend/backend.h"
 
 #include <optional>
 
-#include "depute/lowering_error.h"
+#include "depute/backend/lowering_error.h"
 #include "lower/run_backend.h"
 #include "support/guarded.h"
 #include "support/parallel_for.h"

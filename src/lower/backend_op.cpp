@@ -1,15 +1,15 @@
-#include "depute/backend_op.h"
+#include "depute/backend/backend_op.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/builder.h"
-#include "depute/equal.h"
-#include "depute/find_matches.h"
-#include "depute/lowering_error.h"
-#include "depute/op.h"
+#include "depute/backend/find_matches.h"
+#include "depute/backend/lowering_error.h"
+#include "depute/program/builder.h"
+#include "depute/program/equal.h"
+#include "depute/program/op.h"
 #include "ir/node_order.h"
 #include "ir/text.h"
 #include "ir/walk.h"

@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "depute/partitioner.h"
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/backend/partitioner.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "ops/effects.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-#include "depute/delegate_mapping.h"
+#include "depute/backend/delegate_mapping.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // to_backend() for programs that are already verified, as the stages of a compilation are.
 #pragma once
 
-#include "depute/to_backend.h"
+#include "depute/compiler/to_backend.h"
 
 namespace depute {
 

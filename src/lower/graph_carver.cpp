@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/walk.h"
 #include "lower/unit_order.h"
 #include "lower/unite_inputs.h"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "depute/backend.h"
-#include "depute/partitioner.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/partitioner.h"
 
 namespace depute {
 

@@ -1,10 +1,10 @@
-#include "depute/inspect.h"
+#include "depute/program/inspect.h"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 
-#include "depute/print.h"
+#include "depute/program/print.h"
 #include "ir/walk.h"
 #include "ops/own_ops.h"
 

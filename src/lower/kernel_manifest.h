@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/backend_op.h"
-#include "depute/result.h"
+#include "depute/backend/backend_op.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

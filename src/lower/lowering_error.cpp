@@ -1,4 +1,4 @@
-#include "depute/lowering_error.h"
+#include "depute/backend/lowering_error.h"
 
 #include <fmt/format.h>
 

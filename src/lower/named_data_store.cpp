@@ -1,10 +1,10 @@
-#include "depute/named_data_store.h"
+#include "depute/backend/named_data_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "depute/lowering_error.h"
+#include "depute/backend/lowering_error.h"
 #include "support/try.h"
 
 namespace depute {

@@ -1,12 +1,12 @@
-#include "depute/registry.h"
+#include "depute/backend/registry.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "depute/filtered_partitioner.h"
-#include "depute/lowering_error.h"
+#include "depute/backend/filtered_partitioner.h"
+#include "depute/backend/lowering_error.h"
 #include "lower/guarded_backend.h"
 #include "lower/kernel_manifest.h"
 #include "support/guarded.h"

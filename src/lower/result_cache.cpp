@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "depute/equal.h"
-#include "depute/version.h"
+#include "depute/compiler/version.h"
+#include "depute/program/equal.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"

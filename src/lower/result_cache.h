@@ -1,4 +1,4 @@
-// The folder of include/depute/result_cache.h: finds and stores backend results by content.
+// The folder of include/depute/compiler/result_cache.h: finds and stores backend results by content.
 //
 // An entry is the file KEY.result:
 //
@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-#include "depute/backend.h"
-#include "depute/hash.h"
-#include "depute/result_cache.h"
+#include "depute/backend/backend.h"
+#include "depute/compiler/result_cache.h"
+#include "depute/program/hash.h"
 
 namespace depute {
 

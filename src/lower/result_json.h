@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "depute/backend.h"
-#include "depute/result.h"
+#include "depute/backend/backend.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

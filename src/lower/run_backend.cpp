@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/delegate_mapping.h"
-#include "depute/equal.h"
-#include "depute/lowering_error.h"
-#include "depute/named_data_store.h"
-#include "depute/validation.h"
+#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/lowering_error.h"
+#include "depute/backend/named_data_store.h"
+#include "depute/backend/validation.h"
+#include "depute/program/equal.h"
 #include "ir/walk.h"
 #include "support/parallel_for.h"
 #include "support/try.h"

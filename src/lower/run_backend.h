@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "depute/backend.h"
-#include "depute/lowering_error.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/lowering_error.h"
 #include "lower/carve.h"
 #include "lower/result_cache.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "depute/lowering_error.h"
+#include "depute/backend/lowering_error.h"
 #include "ir/walk.h"
 
 namespace depute {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/registry.h"
+#include "depute/backend/registry.h"
 
 namespace depute {
 

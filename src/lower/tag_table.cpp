@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "depute/lowering_error.h"
-#include "depute/op.h"
+#include "depute/backend/lowering_error.h"
+#include "depute/program/op.h"
 #include "ir/node_order.h"
 #include "ir/walk.h"
 #include "support/try.h"

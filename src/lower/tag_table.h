@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/partitioner.h"
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/backend/partitioner.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

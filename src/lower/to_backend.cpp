@@ -1,4 +1,4 @@
-#include "depute/to_backend.h"
+#include "depute/compiler/to_backend.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/equal.h"
-#include "depute/lowering_error.h"
-#include "depute/named_data_store.h"
-#include "depute/validation.h"
-#include "depute/verify_input.h"
+#include "depute/backend/lowering_error.h"
+#include "depute/backend/named_data_store.h"
+#include "depute/backend/validation.h"
+#include "depute/compiler/verify_input.h"
+#include "depute/program/equal.h"
 #include "ir/debug_handles.h"
 #include "ir/walk.h"
 #include "lower/carve.h"

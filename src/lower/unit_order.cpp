@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "depute/lowering_error.h"
+#include "depute/backend/lowering_error.h"
 #include "support/try.h"
 
 namespace depute {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "ir/node_order.h"
 #include "ops/effects.h"
 

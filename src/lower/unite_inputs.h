@@ -5,7 +5,7 @@
 // Without this, a backend would create one state per mutated buffer input and one copy per constant input.
 #pragma once
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

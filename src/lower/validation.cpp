@@ -1,4 +1,4 @@
-#include "depute/validation.h"
+#include "depute/backend/validation.h"
 
 #include <atomic>
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "depute/builder.h"
-#include "depute/infer.h"
+#include "depute/program/builder.h"
+#include "depute/program/infer.h"
 #include "normalize/node_types.h"
 #include "normalize/pass_error.h"
 #include "support/check.h"

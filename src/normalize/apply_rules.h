@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "depute/op.h"
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/op.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 //                                             %y = aten.mul.Tensor(%x, %s)
 //
 // The op table holds the rules. Nodes that a rule builds are inserted before the node and visited in turn.
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/kept_ops.h"

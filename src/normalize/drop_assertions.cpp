@@ -5,7 +5,7 @@
 //
 // Torch checked the assertions when it traced the program, and the runtime has no kernels for them. Copy
 // variants of views come from programs in the Edge dialect; in a functional program a view equals its copy.
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
 

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 #include "normalize/node_types.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"

@@ -17,7 +17,7 @@
 #include <cmath>
 #include <limits>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "kernels/tensors.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"

@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/kernels.h"
-#include "depute/op.h"
+#include "depute/program/kernels.h"
+#include "depute/program/op.h"
 #include "normalize/body_operands.h"
 #include "normalize/mutated_data.h"
 #include "normalize/passes.h"

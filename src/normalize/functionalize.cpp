@@ -34,8 +34,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/builder.h"
-#include "depute/op.h"
+#include "depute/program/builder.h"
+#include "depute/program/op.h"
 #include "normalize/body_operands.h"
 #include "normalize/memory_checks.h"
 #include "normalize/pass_error.h"

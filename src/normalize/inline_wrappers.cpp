@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ir/copy.h"
 #include "normalize/node_types.h"
 #include "normalize/pass_error.h"

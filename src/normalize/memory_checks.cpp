@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 #include "normalize/pass_error.h"
 
 namespace depute {

@@ -7,7 +7,7 @@
 //   %w: f32[9, 8] = aten.select_scatter.default(%u, %y, 0, 0)   torch writes to all of them
 #pragma once
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

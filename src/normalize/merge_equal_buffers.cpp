@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/data.h"
-#include "depute/hash.h"
+#include "depute/program/data.h"
+#include "depute/program/hash.h"
 #include "normalize/passes.h"
 
 namespace depute {

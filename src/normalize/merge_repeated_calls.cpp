@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/replace_symbols.h"
 #include "ir/same_call.h"
 #include "ir/walk.h"

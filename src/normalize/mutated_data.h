@@ -3,7 +3,7 @@
 
 #include <unordered_set>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

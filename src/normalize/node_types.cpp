@@ -1,6 +1,6 @@
 #include "normalize/node_types.h"
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "normalize/pass_error.h"
 
 namespace depute {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "depute/graph.h"
-#include "depute/result.h"
+#include "depute/program/graph.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

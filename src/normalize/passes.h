@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "depute/normalize.h"
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/compiler/normalize.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 // clang-format off
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "kernels/tensors.h"
 #include "ops/view_rules.h"
 

@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/op.h"
-#include "depute/program.h"
+#include "depute/program/op.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

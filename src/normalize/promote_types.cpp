@@ -18,9 +18,9 @@
 #include <cstring>
 #include <map>
 
-#include "depute/builder.h"
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/builder.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 #include "ir/small_float.h"
 #include "normalize/body_operands.h"
 #include "normalize/pass_error.h"

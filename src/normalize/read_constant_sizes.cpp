@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/kernels.h"
-#include "depute/op.h"
+#include "depute/program/kernels.h"
+#include "depute/program/op.h"
 #include "ir/copy.h"
 #include "ir/replace_symbols.h"
 #include "ir/walk.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/walk.h"
 #include "normalize/body_operands.h"
 #include "normalize/passes.h"

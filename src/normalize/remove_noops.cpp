@@ -9,7 +9,7 @@
 // attention with caches: each pair would copy a whole cache for each token.
 #include <algorithm>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
 #include "ops/view_rules.h"

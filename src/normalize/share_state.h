@@ -1,8 +1,8 @@
 // Makes state consistent between names and between methods.
 #pragma once
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -13,7 +13,7 @@
 // A tensor that is the same along a dimension is computed once along it, and expanded where an op needs the whole.
 #include <cmath>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "kernels/tensors.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"

@@ -21,7 +21,7 @@
 #include <set>
 #include <string>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/replace_symbols.h"
 #include "ir/size_facts.h"
 #include "ir/sym_functions.h"

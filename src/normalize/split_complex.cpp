@@ -7,8 +7,8 @@
 // The op table holds the rules (ops/complex_forms.h). A complex constant becomes two views of its storage.
 #include <algorithm>
 
-#include "depute/builder.h"
-#include "depute/op.h"
+#include "depute/program/builder.h"
+#include "depute/program/op.h"
 #include "ir/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/passes.h"

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "normalize/kept_ops.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"

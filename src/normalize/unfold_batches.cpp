@@ -22,8 +22,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "depute/builder.h"
-#include "depute/infer.h"
+#include "depute/program/builder.h"
+#include "depute/program/infer.h"
 #include "ir/walk.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"

@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "depute/graph.h"
-#include "depute/result.h"
+#include "depute/program/graph.h"
+#include "depute/program/result.h"
 #include "ops/control_flow.h"
 
 namespace depute {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_functions.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
@@ -130,7 +130,9 @@ Replacement dropout_backward(Builder& b, const OpCall& call) {
 Replacement threshold_backward(Builder& b, const OpCall& call) {
   const ScalarType dtype = promoted_type(call);
   const Argument limit = is_floating(dtype) ? call["threshold"] : limit_of(call);
-  Value* is_low = b.call("aten.le.Scalar", {to_dtype(b, b.own(call.value("self")), dtype), limit});
+  BuilderArgument self = call["self"];
+  if (call["self"].is_value()) self = to_dtype(b, b.own(call.value("self")), dtype);
+  Value* is_low = b.call("aten.le.Scalar", {self, limit});
   return one(b.call("aten.where.self", {is_low, 0, call["grad_output"]}));
 }
 

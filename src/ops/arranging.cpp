@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/contents.h"
 #include "ops/op_table.h"
 #include "support/try.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

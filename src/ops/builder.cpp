@@ -1,11 +1,11 @@
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "depute/infer.h"
-#include "depute/program.h"
+#include "depute/program/infer.h"
+#include "depute/program/program.h"
 #include "support/check.h"
 
 namespace depute {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

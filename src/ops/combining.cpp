@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

@@ -11,9 +11,9 @@
 
 #include <optional>
 
-#include "depute/builder.h"
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/builder.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

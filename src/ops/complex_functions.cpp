@@ -4,7 +4,7 @@
 
 #include <numbers>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "ops/idioms.h"
 
 namespace depute::internal {

@@ -5,7 +5,7 @@
 //   %y = aten.view_as_real.default(%s)                   ->    stack([r * cos(phi), r * sin(phi)], -1)
 #include <fmt/format.h>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

@@ -12,9 +12,9 @@
 #include <optional>
 #include <span>
 
-#include "depute/graph.h"
-#include "depute/result.h"
-#include "depute/small_vector.h"
+#include "depute/program/graph.h"
+#include "depute/program/result.h"
+#include "depute/program/small_vector.h"
 
 namespace depute {
 

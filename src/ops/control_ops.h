@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"

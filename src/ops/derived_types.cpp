@@ -1,6 +1,6 @@
 #include "ops/derived_types.h"
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "support/try.h"
 
 namespace depute::internal {

@@ -7,7 +7,7 @@
 // where it converts to the rule's type, and where models have many such nodes.
 #pragma once
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 
 namespace depute::internal {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"

@@ -6,7 +6,7 @@
 // Inputs with more dimensions are viewed as rows first.
 #include "ops/edge_forms.h"
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 
 namespace depute {

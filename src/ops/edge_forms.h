@@ -2,7 +2,7 @@
 // written for the dialect expect these forms, unless they keep the op whole.
 #pragma once
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/walk.h"
 
 namespace depute {

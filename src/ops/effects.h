@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "ir/delegate_state.h"
 
 namespace depute {

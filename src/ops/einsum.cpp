@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "support/try.h"
 

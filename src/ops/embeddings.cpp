@@ -5,7 +5,7 @@
 //         index_put(zeros, [bag], embedding(w, i), accumulate=True)
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

@@ -14,7 +14,7 @@
 // the last end are zeros.
 #include <fmt/format.h>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {

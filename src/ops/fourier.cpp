@@ -12,7 +12,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 
 namespace depute::internal {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 
 namespace depute::internal {
 

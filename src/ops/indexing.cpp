@@ -1,7 +1,7 @@
 // Reading and writing elements by index, sorting, embeddings.
 #include <algorithm>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"

@@ -1,4 +1,4 @@
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "ops/broadcast.h"
 #include "support/guarded.h"
 #include "support/try.h"

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <optional>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

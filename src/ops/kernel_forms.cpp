@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "ops/idioms.h"
 #include "support/try.h"
 

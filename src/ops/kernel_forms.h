@@ -3,7 +3,7 @@
 // needs no change. Forms are not applied again to the ops that they build, so they may use their own op.
 #pragma once
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 
 namespace depute::internal {
 

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <vector>
 
-#include "depute/builder.h"
-#include "depute/infer.h"
+#include "depute/program/builder.h"
+#include "depute/program/infer.h"
 #include "support/check.h"
 
 namespace depute {

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"

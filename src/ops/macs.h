@@ -5,7 +5,7 @@
 //   aten.convolution.default(.., f32[32, 3, 3, 3], ..)      result * 3 * 3 * 3
 #pragma once
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute::internal {
 

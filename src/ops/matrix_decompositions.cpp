@@ -9,7 +9,7 @@
 #include <limits>
 #include <optional>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

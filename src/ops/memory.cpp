@@ -2,7 +2,7 @@
 // dim_order_ops._to_dim_order_copy.default; the planner handles memory formats.
 #include <algorithm>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"

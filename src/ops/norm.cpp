@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

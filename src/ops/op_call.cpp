@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 #include "ops/schema.h"
 #include "support/check.h"
 

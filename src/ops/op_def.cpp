@@ -1,4 +1,4 @@
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/choices.h"
 #include "ops/complex_forms.h"
 #include "ops/derived_types.h"

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 #include "ops/families.h"
 
 namespace depute::internal {

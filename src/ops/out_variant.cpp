@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/schema.h"
 
 namespace depute::internal {

@@ -10,8 +10,8 @@
 
 #include <string_view>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "ir/delegate_state.h"
 
 namespace depute {

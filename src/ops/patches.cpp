@@ -6,7 +6,7 @@
 //         view(p, [n, c * 4, (h - 1) * (w - 1)])
 #include <fmt/format.h>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

@@ -1,7 +1,7 @@
 // Elementwise arithmetic, comparisons and logic: operands are broadcast and promoted to one type.
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_functions.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"

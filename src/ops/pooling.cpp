@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"

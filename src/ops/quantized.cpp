@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

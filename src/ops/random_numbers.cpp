@@ -2,7 +2,7 @@
 // distributions are composed of these.
 //
 //   aten.randint.low(2, 5, [4])  ->  floor(rand([4]) * 3) + 2
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

@@ -6,7 +6,7 @@
 //   aten.vander.default(f32[3])               ->   x[:, None] ^ arange(2, -1, -1)
 #include <cmath>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

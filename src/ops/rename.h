@@ -5,7 +5,7 @@
 // A line without arguments has those of the other op.
 #pragma once
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {

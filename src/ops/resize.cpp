@@ -1,7 +1,7 @@
 // Pixel shuffles: blocks of pixels that become channels, and the reverse.
 //
 //   aten.pixel_shuffle.default(%x: f32[1, 8, 2, 2], 2)  ->  f32[1, 2, 4, 4]
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

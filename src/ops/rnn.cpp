@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "support/check.h"

@@ -31,7 +31,7 @@
 #include <memory>
 #include <string_view>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {

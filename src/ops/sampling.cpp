@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

@@ -1,8 +1,8 @@
 // Rules that rows of another family use, beside the family in whose file they are: FILE.cpp.
 #pragma once
 
-#include "depute/builder.h"
-#include "depute/infer.h"
+#include "depute/program/builder.h"
+#include "depute/program/infer.h"
 
 namespace depute::internal {
 

@@ -3,7 +3,7 @@
 //   aten.stft.default(f32[800], 64, 16, window)     ->  unfold [47, 64], mul by the window, rfft, transpose
 //   aten.istft.default(c64[33, 47], 64, 16)         ->  transpose, irfft, mul by the window, frames added up
 //                                                       where they overlap, divided by the windows' sum
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

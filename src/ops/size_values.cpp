@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ir/size_facts.h"
 #include "ir/sym_functions.h"
 

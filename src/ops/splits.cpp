@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"

@@ -4,7 +4,7 @@
 //   aten.block_diag.default([f32[2, 2], f32[1]])   ->   pad each with zeros to 3 columns, cat along 0
 #include <fmt/format.h>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"

@@ -6,7 +6,7 @@
 //                                   values = s[at]               [1, 2, 3, 9]
 //                                   counts = diff(at)            [2, 1, 2, 1]
 //                                   cumsum(is_first) - 1         the inverse, once it is in the order of x
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

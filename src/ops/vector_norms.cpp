@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"

@@ -1,4 +1,4 @@
-#include "depute/verify_input.h"
+#include "depute/compiler/verify_input.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "ops/control_flow.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "support/try.h"
 
 namespace depute::internal {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "depute/infer.h"
+#include "depute/program/infer.h"
 
 namespace depute::internal {
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "ops/view_rules.h"

@@ -6,7 +6,7 @@
 //     ->  view [6, 4, 8, 8], avg_pool2d [2, 2], view [6, 4, 16], avg_pool2d [2, 1], view [2, 3, 2, 4, 4]
 #include <numeric>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/shared_rules.h"

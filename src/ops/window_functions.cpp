@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/infer.h"
-#include "depute/op.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
 
 namespace depute::internal {
 

@@ -1,4 +1,4 @@
-#include "depute/capability_partitioner.h"
+#include "depute/backend/capability_partitioner.h"
 
 #include <fmt/format.h>
 

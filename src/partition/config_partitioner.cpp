@@ -1,4 +1,4 @@
-#include "depute/config_partitioner.h"
+#include "depute/backend/config_partitioner.h"
 
 #include <algorithm>
 

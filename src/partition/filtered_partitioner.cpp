@@ -1,11 +1,11 @@
-#include "depute/filtered_partitioner.h"
+#include "depute/backend/filtered_partitioner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 #include "partition/masked_program.h"
 #include "support/try.h"
 

@@ -1,10 +1,10 @@
-#include "depute/find_matches.h"
+#include "depute/backend/find_matches.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/node_order.h"
 #include "partition/tag_data.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/proposal.h"
+#include "depute/backend/proposal.h"
 #include "ir/node_order.h"
 #include "ops/effects.h"
 #include "regions/region_graph.h"

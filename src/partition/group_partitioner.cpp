@@ -1,11 +1,11 @@
-#include "depute/group_partitioner.h"
+#include "depute/backend/group_partitioner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 #include "ir/walk.h"
 #include "partition/node_names.h"
 #include "support/try.h"

@@ -5,8 +5,8 @@
 #include <functional>
 #include <unordered_map>
 
-#include "depute/partition_result.h"
-#include "depute/result.h"
+#include "depute/backend/partition_result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

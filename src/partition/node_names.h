@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

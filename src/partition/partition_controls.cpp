@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "depute/filtered_partitioner.h"
+#include "depute/backend/filtered_partitioner.h"
 #include "partition/region_words.h"
 #include "support/suggest.h"
 #include "support/try.h"

@@ -1,4 +1,4 @@
-#include "depute/pattern.h"
+#include "depute/backend/pattern.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "depute/op.h"
-#include "depute/parse.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
 #include "ir/walk.h"
 #include "support/try.h"
 

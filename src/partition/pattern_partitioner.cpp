@@ -1,4 +1,4 @@
-#include "depute/pattern_partitioner.h"
+#include "depute/backend/pattern_partitioner.h"
 
 #include <string>
 

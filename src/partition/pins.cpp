@@ -1,4 +1,4 @@
-#include "depute/pins.h"
+#include "depute/backend/pins.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/walk.h"
 #include "partition/node_names.h"
 #include "support/suggest.h"

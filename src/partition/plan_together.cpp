@@ -1,4 +1,4 @@
-#include "depute/plan_together.h"
+#include "depute/backend/plan_together.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 #include "ir/walk.h"
 #include "partition/border.h"
 #include "partition/graph_answers.h"

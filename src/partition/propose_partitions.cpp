@@ -1,11 +1,11 @@
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 
 #include <fmt/format.h>
 
 #include <unordered_set>
 #include <utility>
 
-#include "depute/plan_together.h"
+#include "depute/backend/plan_together.h"
 #include "ir/walk.h"
 
 namespace depute {

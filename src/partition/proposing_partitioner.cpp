@@ -1,6 +1,6 @@
-#include "depute/proposing_partitioner.h"
+#include "depute/backend/proposing_partitioner.h"
 
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 #include "support/try.h"
 
 namespace depute {

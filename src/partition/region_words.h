@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "depute/region_options.h"
+#include "depute/backend/region_options.h"
 
 namespace depute {
 

@@ -1,4 +1,4 @@
-#include "depute/splits.h"
+#include "depute/compiler/splits.h"
 
 #include <fmt/format.h>
 

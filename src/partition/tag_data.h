@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/partition_result.h"
+#include "depute/backend/partition_result.h"
 
 namespace depute {
 

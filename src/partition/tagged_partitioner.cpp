@@ -1,4 +1,4 @@
-#include "depute/tagged_partitioner.h"
+#include "depute/backend/tagged_partitioner.h"
 
 #include <unordered_set>
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/data.h"
-#include "depute/hash.h"
+#include "depute/program/data.h"
+#include "depute/program/hash.h"
 #include "plan/plan.h"
 
 namespace depute {

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/write_options.h"
+#include "depute/compiler/write_options.h"
 
 namespace depute {
 

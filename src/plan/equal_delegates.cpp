@@ -1,6 +1,6 @@
 #include "plan/equal_delegates.h"
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 
 namespace depute::internal {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "depute/hash.h"
-#include "depute/program.h"
+#include "depute/program/hash.h"
+#include "depute/program/program.h"
 #include "ir/delegate_state.h"
 
 namespace depute::internal {

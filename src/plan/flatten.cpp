@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ops/control_flow.h"
 #include "ops/control_ops.h"
 #include "plan/parallel_set.h"

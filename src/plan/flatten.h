@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ops/control_ops.h"
 
 namespace depute {

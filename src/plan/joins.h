@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "plan/placement.h"
 #include "plan/state.h"
 #include "plan/value_uses.h"

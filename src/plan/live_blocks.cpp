@@ -1,5 +1,5 @@
 #include "plan/live_blocks.h"
-#include "depute/small_vector.h"
+#include "depute/program/small_vector.h"
 
 #include <algorithm>
 #include <bit>

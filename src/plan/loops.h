@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 #include "ir/node_order.h"
 
 namespace depute {

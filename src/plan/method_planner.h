@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/op.h"
-#include "depute/program.h"
+#include "depute/program/op.h"
+#include "depute/program/program.h"
 #include "ir/sym_intervals.h"
 #include "plan/constants.h"
 #include "plan/equal_delegates.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ops/contents.h"
 #include "ops/control_ops.h"
 #include "ops/own_ops.h"

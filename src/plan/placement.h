@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "plan/plan.h"
 #include "plan/state.h"
 #include "plan/tensor_bounds.h"

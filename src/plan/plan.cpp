@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/verify_input.h"
+#include "depute/compiler/verify_input.h"
 #include "ir/delegate_state.h"
 #include "ir/walk.h"
 #include "plan/flatten.h"

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/refusal.h"
-#include "depute/result.h"
-#include "depute/write_options.h"
+#include "depute/compiler/refusal.h"
+#include "depute/compiler/write_options.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "schema/execution_plan.h"
 
 namespace depute {

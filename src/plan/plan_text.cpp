@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "depute/scalar_type.h"
+#include "depute/program/scalar_type.h"
 
 namespace depute {
 namespace {

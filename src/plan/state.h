@@ -12,8 +12,8 @@
 #include <map>
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -8,8 +8,8 @@
 
 #include <string_view>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

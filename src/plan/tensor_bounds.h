@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "schema/execution_plan.h"
 
 namespace depute {

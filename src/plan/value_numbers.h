@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

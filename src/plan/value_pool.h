@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/hash.h"
+#include "depute/program/hash.h"
 #include "schema/execution_plan.h"
 
 namespace depute {

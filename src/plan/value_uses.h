@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "ir/node_order.h"
 #include "plan/value_numbers.h"
 #include "plan/views.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ops/control_ops.h"
 #include "ops/own_ops.h"
 #include "plan/loops.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 namespace {

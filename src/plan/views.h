@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "depute/graph.h"
-#include "depute/small_vector.h"
+#include "depute/program/graph.h"
+#include "depute/program/small_vector.h"
 
 namespace depute {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "depute/interpret.h"
+#include "depute/program/interpret.h"
 #include "quantize/calibration_samples.h"
 #include "quantize/constants.h"
 #include "support/guarded.h"

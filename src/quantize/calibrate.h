@@ -1,8 +1,8 @@
 // Runs a program on the samples of a calibration and measures the range of its activations.
 #pragma once
 
-#include "depute/interpret.h"
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
+#include "depute/program/interpret.h"
 #include "quantize/histogram_observer.h"
 #include "quantize/static_plan.h"
 

@@ -6,8 +6,8 @@
 //   "x/0", "x/1", ...             one sample each; their sizes may differ
 #pragma once
 
-#include "depute/kernels.h"
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
+#include "depute/program/kernels.h"
 
 namespace depute {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "quantize/histogram_observer.h"
 #include "support/parallel_for.h"
 #include "support/try.h"

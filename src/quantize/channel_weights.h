@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
 #include "quantize/constants.h"
 #include "quantize/static_ops.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

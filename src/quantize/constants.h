@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

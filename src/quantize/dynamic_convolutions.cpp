@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "quantize/channel_weights.h"
 #include "quantize/fold_batch_norms.h"
 #include "quantize/histogram_observer.h"

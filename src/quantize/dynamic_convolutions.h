@@ -12,7 +12,7 @@
 
 #include <functional>
 
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
 
 namespace depute {
 

@@ -7,7 +7,7 @@
 // Computes in f32, like torch's fuse_conv_bn_weights.
 #pragma once
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

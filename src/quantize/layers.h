@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include "depute/op.h"
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

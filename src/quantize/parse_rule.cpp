@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
 #include "support/suggest.h"
 #include "support/try.h"
 

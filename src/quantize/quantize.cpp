@@ -1,5 +1,5 @@
 // Chooses layers, measures their weights, and inserts torchao's ops around them.
-#include "depute/quantize.h"
+#include "depute/compiler/quantize.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "normalize/passes.h"
 #include "quantize/constants.h"
 #include "quantize/dynamic_convolutions.h"

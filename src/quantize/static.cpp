@@ -10,7 +10,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 #include "quantize/calibrate.h"
 #include "quantize/constants.h"
 #include "quantize/fold_batch_norms.h"

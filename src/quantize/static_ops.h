@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "quantize/channel_weights.h"
 
 namespace depute {

@@ -21,8 +21,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/data.h"
-#include "depute/result.h"
+#include "depute/program/data.h"
+#include "depute/program/result.h"
 #include "read/limits.h"
 #include "support/mapped_file.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

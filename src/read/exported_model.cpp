@@ -1,5 +1,5 @@
 // Functions of ExportedModel for callers and the reader; read_pt2.cpp reads the model.
-#include "depute/exported_model.h"
+#include "depute/compiler/exported_model.h"
 
 #include <algorithm>
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/exported_model.h"
+#include "depute/compiler/exported_model.h"
 #include "read/archive.h"
 #include "read/limits.h"
 #include "support/try.h"

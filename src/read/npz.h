@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/named_arrays.h"
+#include "depute/program/named_arrays.h"
 #include "read/archive.h"
 
 namespace depute {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "read/limits.h"
 
 namespace depute {

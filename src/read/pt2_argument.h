@@ -3,8 +3,8 @@
 //   {"as_sym_ints": [{"as_name": "s"}, {"as_int": 2}]}   ->  [%s, 2]
 #pragma once
 
-#include "depute/argument.h"
-#include "depute/result.h"
+#include "depute/program/argument.h"
+#include "depute/program/result.h"
 #include "read/json.h"
 #include "read/pt2_graph.h"
 

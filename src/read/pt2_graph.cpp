@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ops/own_ops.h"
 #include "read/pt2_argument.h"
 #include "read/pt2_source.h"

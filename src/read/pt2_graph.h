@@ -20,8 +20,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "read/json.h"
 #include "read/pt2_types.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "read/json.h"
 #include "read/pt2_graph.h"
 #include "read/pt2_payloads.h"

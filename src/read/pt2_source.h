@@ -1,8 +1,8 @@
 // Finds the source location of a node in the user's model from the metadata that torch.export keeps.
 #pragma once
 
-#include "depute/graph.h"
-#include "depute/result.h"
+#include "depute/program/graph.h"
+#include "depute/program/result.h"
 #include "read/json.h"
 
 namespace depute {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/result.h"
-#include "depute/type.h"
+#include "depute/program/result.h"
+#include "depute/program/type.h"
 #include "read/json.h"
 
 namespace depute {

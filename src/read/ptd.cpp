@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "depute/type.h"
+#include "depute/program/type.h"
 #include "flat_tensor_generated.h"
 #include "read/flatbuffer_file.h"
 #include "read/pte_method.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "schema/execution_plan.h"
 
 namespace depute {

@@ -7,7 +7,7 @@
 #include <ranges>
 #include <type_traits>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "program_generated.h"
 #include "schema/execution_plan.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

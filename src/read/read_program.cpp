@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 #include "ir/compact.h"
 #include "ir/debug_handles.h"
 #include "read/foreign_file.h"

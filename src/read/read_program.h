@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "support/mapped_file.h"
 
 namespace depute {

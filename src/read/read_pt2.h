@@ -11,9 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "depute/exported_model.h"
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/compiler/exported_model.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "read/limits.h"
 #include "support/mapped_file.h"
 

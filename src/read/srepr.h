@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "depute/result.h"
-#include "depute/sym.h"
+#include "depute/program/result.h"
+#include "depute/program/sym.h"
 
 namespace depute {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "read/archive.h"
 #include "read/pickle.h"
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/region_options.h"
+#include "depute/backend/region_options.h"
 
 namespace depute {
 

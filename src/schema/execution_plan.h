@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/small_vector.h"
+#include "depute/program/small_vector.h"
 
 namespace depute {
 

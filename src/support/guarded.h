@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "support/thrown_error.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-#include "depute/hash.h"
+#include "depute/program/hash.h"
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL

@@ -1,4 +1,4 @@
-#include "depute/name.h"
+#include "depute/program/name.h"
 
 #include <array>
 #include <memory_resource>

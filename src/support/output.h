@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "support/mapped_file.h"
 
 namespace depute {

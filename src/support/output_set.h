@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "support/output.h"
 #include "support/output_file.h"
 

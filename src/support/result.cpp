@@ -1,4 +1,4 @@
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

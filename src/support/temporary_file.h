@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "support/clean_up.h"
 
 namespace depute {

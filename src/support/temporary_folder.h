@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "support/clean_up.h"
 
 namespace depute {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -2,7 +2,7 @@
 // them, because other projects have macros with these names.
 #pragma once
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 #define TRY DEPUTE_TRY
 #define TRY_STATUS DEPUTE_TRY_STATUS

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "depute/filtered_partitioner.h"
+#include "depute/backend/filtered_partitioner.h"
 #include "ir/walk.h"
 #include "lower/support_json.h"
 #include "partition/region_words.h"

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/backend.h"
-#include "depute/partitioner.h"
-#include "depute/proposal.h"
-#include "depute/registry.h"
-#include "depute/result.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/proposal.h"
+#include "depute/backend/registry.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

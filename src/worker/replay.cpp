@@ -2,7 +2,7 @@
 // program and the request.
 #include <fmt/format.h>
 
-#include "depute/worker.h"
+#include "depute/compiler/worker.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/try.h"

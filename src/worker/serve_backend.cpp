@@ -1,6 +1,6 @@
 // The worker's side of the protocol. Reads one request per line from standard input. Answers with one line,
 // or one line per partition, and writes the bytes of results into files of its working directory.
-#include "depute/serve_backend.h"
+#include "depute/backend/serve_backend.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,9 +17,9 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "depute/compiler.h"
-#include "depute/parse.h"
-#include "depute/worker.h"
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/parse.h"
 #include "ir/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "depute/data.h"
-#include "depute/inspect.h"
-#include "depute/worker.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/data.h"
+#include "depute/program/inspect.h"
 #include "support/guarded.h"
 #include "support/try.h"
 #include "worker/worker_connection.h"

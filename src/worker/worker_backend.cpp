@@ -9,11 +9,11 @@
 #include <mutex>
 #include <utility>
 
-#include "depute/lowering_error.h"
-#include "depute/print.h"
-#include "depute/propose_partitions.h"
-#include "depute/serve_backend.h"
-#include "depute/worker.h"
+#include "depute/backend/lowering_error.h"
+#include "depute/backend/propose_partitions.h"
+#include "depute/backend/serve_backend.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/print.h"
 #include "ir/text.h"
 #include "lower/result_json.h"
 #include "lower/run_backend.h"

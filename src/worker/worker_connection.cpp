@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "depute/data_place.h"
-#include "depute/print.h"
+#include "depute/program/data_place.h"
+#include "depute/program/print.h"
 #include "ir/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"

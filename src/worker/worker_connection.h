@@ -12,10 +12,10 @@
 #include <optional>
 #include <string>
 
-#include "depute/print.h"
-#include "depute/program.h"
-#include "depute/result.h"
-#include "depute/worker.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "support/output_file.h"
 #include "support/temporary_folder.h"
 #include "worker/messages.h"

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
-#include "depute/result.h"
-#include "depute/worker.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/result.h"
 #include "support/clean_up.h"
 
 namespace depute {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/hash.h"
+#include "depute/program/hash.h"
 #include "support/check.h"
 #include "support/parallel_for.h"
 #include "support/try.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "support/output.h"
 
 namespace depute {

@@ -9,7 +9,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "plan/plan.h"
 
 namespace depute {

@@ -15,7 +15,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/srepr.h"
 #include "ir/walk.h"
 #include "ops/control_flow.h"

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/exported_model.h"
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/compiler/exported_model.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

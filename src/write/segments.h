@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "schema/file_layout.h"
 #include "write/blobs.h"
 

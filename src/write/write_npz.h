@@ -1,8 +1,8 @@
 // Writes named arrays like numpy.savez; read/npz.h reads them.
 #pragma once
 
-#include "depute/named_arrays.h"
-#include "depute/result.h"
+#include "depute/program/named_arrays.h"
+#include "depute/program/result.h"
 #include "support/output.h"
 
 namespace depute {

@@ -8,7 +8,7 @@
 
 #include <map>
 
-#include "depute/exported_model.h"
+#include "depute/compiler/exported_model.h"
 #include "support/guarded.h"
 #include "support/output.h"
 #include "support/try.h"

@@ -3,8 +3,8 @@
 //   part/models/model.json, part/data/weights/model_weights_config.json, part/data/weights/weight_0, ...
 #pragma once
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "support/output.h"
 
 namespace depute {

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "schema/execution_plan.h"
 #include "support/output.h"
 #include "write/blobs.h"

@@ -8,8 +8,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "depute/named_data_store.h"
-#include "depute/verify_input.h"
+#include "depute/backend/named_data_store.h"
+#include "depute/compiler/verify_input.h"
 #include "ir/verify.h"
 #include "plan/data_file.h"
 #include "program_generated.h"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/result.h"
-#include "depute/write_options.h"
+#include "depute/compiler/write_options.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "plan/plan.h"
 #include "support/output.h"
 

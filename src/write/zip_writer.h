@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 #include "support/output.h"
 
 namespace depute {

@@ -9,15 +9,15 @@
 #include <set>
 #include <utility>
 
-#include "depute/capability_partitioner.h"
-#include "depute/config_partitioner.h"
-#include "depute/equal.h"
-#include "depute/group_partitioner.h"
-#include "depute/interpret.h"
-#include "depute/pattern_partitioner.h"
-#include "depute/tagged_partitioner.h"
-#include "depute/to_backend.h"
-#include "depute/whole_program_partitioner.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/config_partitioner.h"
+#include "depute/backend/group_partitioner.h"
+#include "depute/backend/pattern_partitioner.h"
+#include "depute/backend/tagged_partitioner.h"
+#include "depute/backend/whole_program_partitioner.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
+#include "depute/program/interpret.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "depute/registry.h"
+#include "depute/backend/registry.h"
 #include "programs.h"
 
 namespace depute {

@@ -24,10 +24,10 @@
 #include <thread>
 
 #include "checks.h"
-#include "depute/equal.h"
-#include "depute/inspect.h"
-#include "depute/normalize.h"
-#include "depute/to_backend.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
+#include "depute/program/inspect.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "programs.h"

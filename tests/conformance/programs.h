@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "depute/kernels.h"
-#include "depute/program.h"
+#include "depute/program/kernels.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

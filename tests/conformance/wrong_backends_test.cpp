@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "checks.h"
-#include "depute/capability_partitioner.h"
-#include "depute/function_backend.h"
-#include "depute/parse.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/function_backend.h"
+#include "depute/program/parse.h"
 
 namespace depute {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "read/archive.h"
 #include "read/torch_save.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "depute/equal.h"
+#include "depute/program/equal.h"
 #include "ir/compact.h"
 #include "ir/verify.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/lock.h"
+#include "depute/tools/lock.h"
 
 namespace {
 

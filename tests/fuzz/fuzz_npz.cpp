@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "read/npz.h"
 #include "zip_writer.h"
 

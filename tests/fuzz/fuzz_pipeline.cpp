@@ -20,13 +20,13 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/compile.h"
-#include "depute/normalize.h"
-#include "depute/op.h"
-#include "depute/print.h"
-#include "depute/tagged_partitioner.h"
-#include "depute/to_backend.h"
-#include "depute/whole_program_partitioner.h"
+#include "depute/backend/tagged_partitioner.h"
+#include "depute/backend/whole_program_partitioner.h"
+#include "depute/compiler/compile.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/op.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 #include "read/archive.h"
 #include "read/pte.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "depute/profile.h"
+#include "depute/tools/profile.h"
 
 namespace {
 

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/equal.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/equal.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 #include "read/read_pt2.h"
 #include "zip_writer.h"

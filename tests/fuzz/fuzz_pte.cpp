@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "depute/byte_ledger.h"
-#include "depute/registry.h"
+#include "depute/backend/registry.h"
+#include "depute/tools/byte_ledger.h"
 #include "read/pte.h"
 #include "tools/show/show_pte.h"
 

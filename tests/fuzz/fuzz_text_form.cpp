@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "depute/equal.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/equal.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 
 namespace {

@@ -1,7 +1,6 @@
 #include "chip.h"
 
-#include <depute/capability_partitioner.h>
-#include <depute/delegate_mapping.h>
+#include <depute/backend.h>
 
 // Names that other headers like to have as macros or functions are free for their owners.
 #define TRY(x) x

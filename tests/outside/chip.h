@@ -4,6 +4,6 @@
 //   neg(x)           ->                           "neg;"
 #pragma once
 
-#include <depute/registry.h>
+#include <depute/backend.h>
 
 depute::BackendEntry chip_backend();

@@ -1,6 +1,6 @@
 // Reads a program, lowers it to the chip and writes it, all in memory. The bytes then go to the second file.
 #include <depute/compiler.h>
-#include <depute/inspect.h>
+#include <depute/program.h>
 
 #include <cstdio>
 #include <fstream>

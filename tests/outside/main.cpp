@@ -1,5 +1,5 @@
 // The command line of Depute with the chip as one more backend.
-#include <depute/command_line.h>
+#include <depute/compiler.h>
 
 #include "chip.h"
 

@@ -134,7 +134,7 @@ def test_compatibility_names_the_versions_of_the_code():
         return re.search(rf'\b{name} = "?([^";]+)', (ROOT / file).read_text()).group(1)
 
     assert f"`{constant('tools/lock/lock.cpp', 'lock_title')}`" in page
-    assert f"`protocol`, {constant('include/depute/worker.h', 'worker_protocol')} today" in page
+    assert f"`protocol`, {constant('include/depute/compiler/worker.h', 'worker_protocol')} today" in page
     assert f"(schema version {constant('src/read/read_pt2.cpp', 'schema_major')})" in page
 
 

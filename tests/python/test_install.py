@@ -47,7 +47,7 @@ def test_pkg_config_finds_the_installed_library_where_it_lies(installed, tmp_pat
     flags = run("pkg-config", "--cflags", "--libs", "depute", env=env).split()
     source = tmp_path / "main.cpp"
     source.write_text(
-        "#include <depute/compiler.h>\n#include <cstdio>\n"
+        "#include <depute/compiler/compiler.h>\n#include <cstdio>\n"
         "int main() { std::puts(depute::Compiler().registry().find_backend(\"XnnpackBackend\") ? \"found\" : \"none\"); }\n"
     )
     program = tmp_path / "main"
@@ -212,7 +212,7 @@ def is_lowered(depute, folder, path):
 
 
 def test_the_backend_in_the_docs_is_a_whole_one(installed, tmp_path):
-    (tmp_path / "main.cpp").write_text(block("cpp", "#include <depute/print.h>"))
+    (tmp_path / "main.cpp").write_text(block("cpp", "#include <depute/program/print.h>"))
     (tmp_path / "CMakeLists.txt").write_text(block("cmake", "cmake_minimum_required"))
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={installed}")
     run("cmake", "--build", tmp_path / "build", timeout=3 * TIMEOUT)

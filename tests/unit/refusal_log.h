@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

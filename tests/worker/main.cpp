@@ -3,7 +3,7 @@
 //   ln -s depute-backend-worker depute-backend-xnnpack; depute lower m.pt2 --backend exec:./depute-backend-xnnpack
 #include <cstdlib>
 
-#include "depute/serve_backend.h"
+#include "depute/backend/serve_backend.h"
 
 int main(int argc, char** argv) {
   const depute::Registry registry = depute::make_registry();

@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 #include "support/try.h"
 #include "tools/report/option_text.h"
 #include "tools/report/page_facts.h"

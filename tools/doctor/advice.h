@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "depute/compiler.h"
-#include "depute/report.h"
+#include "depute/compiler/compiler.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 

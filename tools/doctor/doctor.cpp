@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 #include "plan/plan.h"
 #include "support/printable.h"
 #include "tools/report/colors.h"

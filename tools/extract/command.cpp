@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/request.h"
-#include "depute/print.h"
+#include "depute/program/print.h"
 #include "support/output_set.h"
 #include "support/printable.h"
 #include "support/try.h"

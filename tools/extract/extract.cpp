@@ -19,10 +19,10 @@
 #include <random>
 #include <tuple>
 
-#include "depute/backend_op.h"
-#include "depute/inspect.h"
-#include "depute/interpret.h"
-#include "depute/tagged_partitioner.h"
+#include "depute/backend/backend_op.h"
+#include "depute/backend/tagged_partitioner.h"
+#include "depute/program/inspect.h"
+#include "depute/program/interpret.h"
 #include "ir/delegate_state.h"
 #include "kernels/tensors.h"
 #include "lower/delegate_parts.h"

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/kernels.h"
-#include "depute/named_arrays.h"
-#include "depute/program.h"
-#include "depute/registry.h"
-#include "depute/result.h"
+#include "depute/backend/registry.h"
+#include "depute/program/kernels.h"
+#include "depute/program/named_arrays.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 #include "read/pte.h"
 
 namespace depute {

@@ -2,7 +2,7 @@
 //
 //   left in forward, 5d1e...
 //     node %tan: f32[4] = aten.tan.default(%relu)
-#include "depute/lock.h"
+#include "depute/tools/lock.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <set>
 
-#include "depute/inspect.h"
-#include "depute/print.h"
+#include "depute/program/inspect.h"
+#include "depute/program/print.h"
 #include "ir/text.h"
 #include "ir/walk.h"
 #include "ops/own_ops.h"

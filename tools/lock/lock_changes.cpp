@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/lock.h"
+#include "depute/tools/lock.h"
 
 namespace depute {
 

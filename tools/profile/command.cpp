@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "depute/compiler.h"
-#include "depute/profile.h"
+#include "depute/compiler/compiler.h"
+#include "depute/tools/profile.h"
 #include "read/read_program.h"
 #include "support/mapped_file.h"
 #include "support/output_set.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 #include "plan/plan.h"
 
 namespace depute {

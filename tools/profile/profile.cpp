@@ -3,7 +3,7 @@
 //
 //   OPERATOR_CALL 0: 400, native_call_tan.out 0: 340, Method::execute: 510
 //     ->  instruction 0, aten::tan.out, model.py:7: 400; between instructions: 110
-#include "depute/profile.h"
+#include "depute/tools/profile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

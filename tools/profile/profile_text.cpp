@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "depute/profile.h"
+#include "depute/tools/profile.h"
 #include "support/printable.h"
 #include "tools/report/colors.h"
 #include "tools/report/html.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "depute/inspect.h"
+#include "depute/program/inspect.h"
 #include "tools/report/largest_sizes.h"
 
 namespace depute {

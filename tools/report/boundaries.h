@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "depute/program.h"
-#include "depute/report.h"
+#include "depute/program/program.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 

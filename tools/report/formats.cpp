@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 

@@ -3,7 +3,7 @@
 // HTML.
 #include "tools/report/html.h"
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 #include "tools/report/page_parts.h"
 #include "tools/report/report_json.h"
 

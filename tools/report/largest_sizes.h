@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 namespace depute {
 

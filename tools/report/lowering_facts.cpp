@@ -4,7 +4,7 @@
 //   named data "xnn:fc.weight"       ->  weights {{"xnn:fc.weight", 256, hash}}
 #include "tools/report/lowering_facts.h"
 
-#include "depute/byte_ledger.h"
+#include "depute/tools/byte_ledger.h"
 #include "read/pte.h"
 #include "support/try.h"
 

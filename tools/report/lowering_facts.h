@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/hash.h"
-#include "depute/program.h"
-#include "depute/registry.h"
-#include "depute/report.h"
-#include "depute/result.h"
+#include "depute/backend/registry.h"
+#include "depute/program/hash.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
+#include "depute/tools/report.h"
 #include "schema/execution_plan.h"
 
 namespace depute {

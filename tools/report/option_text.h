@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 
 namespace depute {
 

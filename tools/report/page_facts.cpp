@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/print.h"
+#include "depute/program/print.h"
 #include "ir/walk.h"
 #include "tools/report/largest_sizes.h"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "depute/byte_ledger.h"
-#include "depute/program.h"
-#include "depute/report.h"
+#include "depute/program/program.h"
+#include "depute/tools/byte_ledger.h"
+#include "depute/tools/report.h"
 #include "plan/plan.h"
 
 namespace depute {

@@ -1,7 +1,7 @@
 // The facts about a plan that the report shows.
 #pragma once
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 #include "plan/plan.h"
 
 namespace depute {

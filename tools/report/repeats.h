@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 #include "tools/report/page_facts.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/byte_ledger.h"
-#include "depute/compiler.h"
-#include "depute/inspect.h"
+#include "depute/compiler/compiler.h"
+#include "depute/program/inspect.h"
+#include "depute/tools/byte_ledger.h"
 #include "ir/walk.h"
 #include "plan/equal_delegates.h"
 #include "tools/report/boundaries.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 

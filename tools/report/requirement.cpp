@@ -1,4 +1,4 @@
-#include "depute/requirement.h"
+#include "depute/compiler/requirement.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

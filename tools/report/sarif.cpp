@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "depute/version.h"
+#include "depute/compiler/version.h"
 #include "tools/report/findings.h"
 #include "tools/report/report_json.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 

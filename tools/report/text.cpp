@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "depute/report.h"
+#include "depute/tools/report.h"
 #include "plan/plan.h"
 #include "support/printable.h"
 #include "tools/report/boundaries.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "depute/compiler.h"
-#include "depute/print.h"
+#include "depute/compiler/compiler.h"
+#include "depute/program/print.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 #include "read/read_program.h"

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/print.h"
-#include "depute/report.h"
+#include "depute/program/print.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 namespace {

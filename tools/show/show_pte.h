@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "depute/registry.h"
-#include "depute/result.h"
+#include "depute/backend/registry.h"
+#include "depute/program/result.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 

@@ -4,7 +4,7 @@
 //   weights                            11428   91.9%
 //     "conv.weight", forward            6912   55.6%
 //     2 more                            4516   36.3%
-#include "depute/byte_ledger.h"
+#include "depute/tools/byte_ledger.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "depute/byte_ledger.h"
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
+#include "depute/tools/byte_ledger.h"
 #include "read/read_program.h"
 #include "support/mapped_file.h"
 

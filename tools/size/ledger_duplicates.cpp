@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "depute/hash.h"
+#include "depute/program/hash.h"
 
 namespace depute {
 namespace {

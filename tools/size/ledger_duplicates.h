@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "depute/byte_ledger.h"
+#include "depute/tools/byte_ledger.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "depute/byte_ledger.h"
+#include "depute/tools/byte_ledger.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "depute/byte_ledger.h"
+#include "depute/tools/byte_ledger.h"
 
 namespace depute {
 

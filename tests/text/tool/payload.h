@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "depute/result.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

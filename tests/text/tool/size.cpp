@@ -1,7 +1,7 @@
 #include "tests/text/tool/size.h"
 
-#include "depute/byte_ledger.h"
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
+#include "depute/tools/byte_ledger.h"
 #include "support/try.h"
 
 namespace depute {

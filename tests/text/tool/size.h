@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "depute/program.h"
-#include "depute/result.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

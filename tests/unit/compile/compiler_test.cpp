@@ -1,5 +1,5 @@
 // The compiler as a value: memory and files give the same bytes, and backends and ops belong to one compiler.
-#include "depute/compiler.h"
+#include "depute/compiler/compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,18 +11,18 @@
 #include <optional>
 #include <sstream>
 
-#include "depute/backend_op.h"
-#include "depute/capability_partitioner.h"
-#include "depute/compile.h"
-#include "depute/equal.h"
-#include "depute/function_backend.h"
-#include "depute/inspect.h"
-#include "depute/normalize.h"
-#include "depute/op.h"
-#include "depute/parse.h"
-#include "depute/report.h"
-#include "depute/requirement.h"
-#include "depute/to_backend.h"
+#include "depute/backend/backend_op.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/function_backend.h"
+#include "depute/compiler/compile.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/requirement.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
+#include "depute/program/inspect.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "depute/compile.h"
+#include "depute/compiler/compile.h"
 
 namespace depute {
 namespace {

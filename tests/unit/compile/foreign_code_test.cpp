@@ -6,14 +6,14 @@
 #include <functional>
 #include <stdexcept>
 
-#include "depute/byte_ledger.h"
-#include "depute/compiler.h"
-#include "depute/normalize.h"
-#include "depute/parse.h"
-#include "depute/propose_partitions.h"
-#include "depute/quantize.h"
-#include "depute/to_backend.h"
-#include "depute/verify_input.h"
+#include "depute/backend/propose_partitions.h"
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/normalize.h"
+#include "depute/compiler/quantize.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/compiler/verify_input.h"
+#include "depute/program/parse.h"
+#include "depute/tools/byte_ledger.h"
 #include "read/pte.h"
 #include "support/guarded.h"
 #include "tools/show/show_pte.h"

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "depute/compiler.h"
-#include "depute/infer.h"
-#include "depute/op.h"
-#include "depute/print.h"
+#include "depute/compiler/compiler.h"
+#include "depute/program/infer.h"
+#include "depute/program/op.h"
+#include "depute/program/print.h"
 #include "support/guarded.h"
 
 namespace depute {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "depute/compile.h"
-#include "depute/interpret.h"
-#include "depute/normalize.h"
+#include "depute/compiler/compile.h"
+#include "depute/compiler/normalize.h"
+#include "depute/program/interpret.h"
 #include "kernels/tensors.h"
 #include "read/read_program.h"
 

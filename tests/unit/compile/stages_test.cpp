@@ -1,5 +1,5 @@
 // Stages of a compilation: only their own functions make them, they do not change, and copies share a program.
-#include "depute/stages.h"
+#include "depute/compiler/stages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "depute/capability_partitioner.h"
-#include "depute/compile.h"
-#include "depute/compiler.h"
-#include "depute/equal.h"
-#include "depute/function_backend.h"
-#include "depute/inspect.h"
-#include "depute/parse.h"
-#include "depute/print.h"
-#include "depute/report.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/function_backend.h"
+#include "depute/compiler/compile.h"
+#include "depute/compiler/compiler.h"
+#include "depute/program/equal.h"
+#include "depute/program/inspect.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
+#include "depute/tools/report.h"
 
 namespace depute {
 namespace {

@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "depute/compiler.h"
-#include "depute/equal.h"
-#include "depute/find_matches.h"
-#include "depute/print.h"
-#include "depute/to_backend.h"
+#include "depute/backend/find_matches.h"
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
+#include "depute/program/print.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "depute/inspect.h"
-#include "depute/parse.h"
-#include "depute/to_backend.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/inspect.h"
+#include "depute/program/parse.h"
 #include "plan/plan.h"
 #include "write/write_pte.h"
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "depute/equal.h"
+#include "depute/program/equal.h"
 #include "ir/verify.h"
 #include "random_program.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "depute/parse.h"
-#include "depute/program.h"
+#include "depute/program/parse.h"
+#include "depute/program/program.h"
 #include "ir/walk.h"
 #include "support/check.h"
 

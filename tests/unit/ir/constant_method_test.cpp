@@ -1,10 +1,10 @@
 // Methods that return constants, as they stand in the program.
-#include "depute/constant_method.h"
+#include "depute/compiler/constant_method.h"
 
 #include <gtest/gtest.h>
 
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 
 namespace depute {

@@ -1,5 +1,5 @@
 // Storages and their parts, and the dense bytes of tensors that are views.
-#include "depute/data.h"
+#include "depute/program/data.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 
 namespace depute {

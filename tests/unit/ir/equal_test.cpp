@@ -1,10 +1,10 @@
 // What equality and hashes see, and what they do not.
-#include "depute/equal.h"
+#include "depute/program/equal.h"
 
 #include <gtest/gtest.h>
 
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 
 namespace depute {
 namespace {

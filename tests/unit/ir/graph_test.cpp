@@ -1,12 +1,12 @@
 // Editing graphs: use lists stay right through every edit, names stay unique, iteration survives erasing.
-#include "depute/graph.h"
+#include "depute/program/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "depute/print.h"
+#include "depute/program/print.h"
 #include "ir/node_order.h"
 
 namespace depute {

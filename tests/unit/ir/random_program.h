@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

@@ -4,9 +4,9 @@
 #include <fstream>
 #include <random>
 
-#include "depute/equal.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/equal.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 #include "random_program.h"
 

@@ -1,6 +1,6 @@
 // Symbolic integers: identities, the text form, and by random expressions that simplification keeps values
 // and bounds hold.
-#include "depute/sym.h"
+#include "depute/program/sym.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

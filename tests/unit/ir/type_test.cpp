@@ -1,5 +1,5 @@
 // Types: contiguous strides, dimension orders, sizes in bytes, spelling.
-#include "depute/type.h"
+#include "depute/program/type.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // Whole programs: control flow, delegates, ops that only have a decomposition, and what is refused.
-#include "depute/interpret.h"
+#include "depute/program/interpret.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 #include "ir/sym_functions.h"
 #include "kernels/tensors.h"
 

@@ -1,14 +1,14 @@
 // What the recorded cases do not show: which ops have kernels, what is refused, what is shared and what
 // waits.
-#include "depute/kernels.h"
+#include "depute/program/kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "depute/op.h"
-#include "depute/parse.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
 #include "kernels/kernel_call.h"
 
 namespace depute {

@@ -1,12 +1,12 @@
 // Backend ops: libraries, registration, binding, types, what they stand for, and emission.
-#include "depute/backend_op.h"
+#include "depute/backend/backend_op.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/delegate_mapping.h"
-#include "depute/interpret.h"
-#include "depute/op.h"
+#include "depute/backend/delegate_mapping.h"
+#include "depute/program/interpret.h"
+#include "depute/program/op.h"
 #include "ir/verify.h"
 #include "lowering_testing.h"
 #include "tests/unit/refusal_log.h"

@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "depute/equal.h"
-#include "depute/inspect.h"
-#include "depute/interpret.h"
-#include "depute/print.h"
+#include "depute/program/equal.h"
+#include "depute/program/inspect.h"
+#include "depute/program/interpret.h"
+#include "depute/program/print.h"
 #include "lowering_testing.h"
 
 namespace depute {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/interpret.h"
-#include "depute/propose_partitions.h"
-#include "depute/whole_program_partitioner.h"
+#include "depute/backend/propose_partitions.h"
+#include "depute/backend/whole_program_partitioner.h"
+#include "depute/program/interpret.h"
 #include "lowering_testing.h"
 #include "tests/unit/refusal_log.h"
 

@@ -11,11 +11,11 @@
 #include <set>
 #include <thread>
 
-#include "depute/equal.h"
-#include "depute/inspect.h"
-#include "depute/interpret.h"
-#include "depute/print.h"
-#include "depute/whole_program_partitioner.h"
+#include "depute/backend/whole_program_partitioner.h"
+#include "depute/program/equal.h"
+#include "depute/program/inspect.h"
+#include "depute/program/interpret.h"
+#include "depute/program/print.h"
 #include "lowering_testing.h"
 
 namespace depute {

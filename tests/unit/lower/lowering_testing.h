@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/function_backend.h"
-#include "depute/kernels.h"
-#include "depute/parse.h"
-#include "depute/print.h"
-#include "depute/to_backend.h"
+#include "depute/backend/function_backend.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/kernels.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 

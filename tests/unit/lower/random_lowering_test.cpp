@@ -9,13 +9,13 @@
 #include <random>
 #include <set>
 
-#include "depute/equal.h"
-#include "depute/interpret.h"
-#include "depute/parse.h"
-#include "depute/print.h"
-#include "depute/propose_partitions.h"
-#include "depute/to_backend.h"
-#include "depute/whole_program_partitioner.h"
+#include "depute/backend/propose_partitions.h"
+#include "depute/backend/whole_program_partitioner.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
+#include "depute/program/interpret.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/node_order.h"
 #include "ir/verify.h"
 #include "ir/walk.h"

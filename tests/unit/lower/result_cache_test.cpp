@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/equal.h"
-#include "depute/parse.h"
-#include "depute/tagged_partitioner.h"
-#include "depute/to_backend.h"
+#include "depute/backend/tagged_partitioner.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
+#include "depute/program/parse.h"
 
 namespace depute {
 namespace {

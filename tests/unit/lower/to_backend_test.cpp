@@ -1,13 +1,13 @@
 // to_backend and carving: what moves, what stays, and in which order.
-#include "depute/to_backend.h"
+#include "depute/compiler/to_backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/equal.h"
-#include "depute/parse.h"
-#include "depute/print.h"
-#include "depute/tagged_partitioner.h"
+#include "depute/backend/tagged_partitioner.h"
+#include "depute/program/equal.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "tests/unit/refusal_log.h"

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "depute/equal.h"
-#include "depute/filtered_partitioner.h"
-#include "depute/to_backend.h"
-#include "depute/validation.h"
+#include "depute/backend/filtered_partitioner.h"
+#include "depute/backend/validation.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/equal.h"
 #include "lowering_testing.h"
 #include "tests/unit/refusal_log.h"
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "normalize/passes.h"
 
 namespace depute {

@@ -1,5 +1,5 @@
 // The pipeline as a whole: what holds of every normalized program, and what callers may ask of it.
-#include "depute/normalize.h"
+#include "depute/compiler/normalize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "depute/equal.h"
-#include "depute/op.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/equal.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "normalize/passes.h"
 
 namespace depute {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/normalize.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/compiler/normalize.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 
 namespace depute {
 namespace {

@@ -1,10 +1,10 @@
 // Building nodes by op name, and the values that hold symbolic sizes.
-#include "depute/builder.h"
+#include "depute/program/builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/print.h"
+#include "depute/program/print.h"
 
 namespace depute {
 namespace {

@@ -1,9 +1,9 @@
 // Calls through their schema, and what is refused before any rule reads them.
 #include <gtest/gtest.h>
 
-#include "depute/op.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 
 namespace depute {
 namespace {

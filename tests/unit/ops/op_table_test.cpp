@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 #include "ir/sym_functions.h"
 
 namespace depute {

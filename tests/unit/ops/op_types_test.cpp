@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "depute/builder.h"
-#include "depute/op.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/builder.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 
 namespace depute {
 namespace {

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 #include "ir/walk.h"
 
 namespace depute::testing {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "depute/partition_result.h"
-#include "depute/program.h"
+#include "depute/backend/partition_result.h"
+#include "depute/program/program.h"
 
 namespace depute::testing {
 

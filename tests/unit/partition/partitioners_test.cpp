@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "depute/capability_partitioner.h"
-#include "depute/config_partitioner.h"
-#include "depute/filtered_partitioner.h"
-#include "depute/plan_together.h"
-#include "depute/propose_partitions.h"
-#include "depute/tagged_partitioner.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/config_partitioner.h"
+#include "depute/backend/filtered_partitioner.h"
+#include "depute/backend/plan_together.h"
+#include "depute/backend/propose_partitions.h"
+#include "depute/backend/tagged_partitioner.h"
 #include "ir/walk.h"
 #include "partition/neighbors.h"
 #include "partition/tag_data.h"

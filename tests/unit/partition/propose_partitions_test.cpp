@@ -1,9 +1,9 @@
 // From answers per node to tags, constants and verdicts.
-#include "depute/propose_partitions.h"
+#include "depute/backend/propose_partitions.h"
 
 #include <gtest/gtest.h>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 
 namespace depute {
 namespace {

@@ -1,5 +1,5 @@
 // Reasons why two partitions of a backend are not one, checked by forcing them together.
-#include "depute/splits.h"
+#include "depute/compiler/splits.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "depute/capability_partitioner.h"
-#include "depute/propose_partitions.h"
+#include "depute/backend/capability_partitioner.h"
+#include "depute/backend/propose_partitions.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend_op.h"
-#include "depute/parse.h"
+#include "depute/backend/backend_op.h"
+#include "depute/program/parse.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 #include "tests/unit/refusal_log.h"

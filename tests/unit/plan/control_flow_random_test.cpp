@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "depute/interpret.h"
-#include "depute/normalize.h"
-#include "depute/print.h"
+#include "depute/compiler/normalize.h"
+#include "depute/program/interpret.h"
+#include "depute/program/print.h"
 #include "ir/verify.h"
 #include "kernels/tensors.h"
 #include "plan/plan_text.h"

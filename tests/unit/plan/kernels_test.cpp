@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "depute/op.h"
+#include "depute/program/op.h"
 
 namespace depute {
 namespace {

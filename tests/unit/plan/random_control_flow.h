@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "control_flow_machine.h"
-#include "depute/program.h"
+#include "depute/program/program.h"
 
 namespace depute {
 

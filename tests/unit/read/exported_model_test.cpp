@@ -1,14 +1,14 @@
 // Programs in memory: read as files are, with weights where they lie; what is wrong with one is told by its
 // path.
-#include "depute/exported_model.h"
+#include "depute/compiler/exported_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "read/json.h"
 #include "read/read_pt2.h"
 

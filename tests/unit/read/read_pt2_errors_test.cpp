@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/equal.h"
-#include "depute/op.h"
-#include "depute/parse.h"
-#include "depute/print.h"
+#include "depute/program/equal.h"
+#include "depute/program/op.h"
+#include "depute/program/parse.h"
+#include "depute/program/print.h"
 #include "edit_archive.h"
 
 namespace depute {

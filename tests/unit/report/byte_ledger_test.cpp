@@ -1,4 +1,4 @@
-#include "depute/byte_ledger.h"
+#include "depute/tools/byte_ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

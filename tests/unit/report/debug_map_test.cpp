@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 
 namespace depute {
 namespace {

@@ -1,6 +1,6 @@
 // Locks as text cannot show them: `lower` writes no lock in which partitions share nodes, but a file may hold
 // one.
-#include "depute/lock.h"
+#include "depute/tools/lock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // Requirements and the three forms of the report.
-#include "depute/report.h"
+#include "depute/tools/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "depute/requirement.h"
+#include "depute/compiler/requirement.h"
 
 namespace depute {
 namespace {

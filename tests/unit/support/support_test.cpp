@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "depute/hash.h"
-#include "depute/name.h"
+#include "depute/program/hash.h"
+#include "depute/program/name.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/parallel_for.h"

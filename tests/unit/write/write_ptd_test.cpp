@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "depute/named_data_store.h"
-#include "depute/parse.h"
+#include "depute/backend/named_data_store.h"
+#include "depute/program/parse.h"
 #include "plan/plan_text.h"
 #include "read/ptd.h"
 #include "read/pte.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/parse.h"
+#include "depute/program/parse.h"
 
 namespace depute::xnnpack {
 namespace {

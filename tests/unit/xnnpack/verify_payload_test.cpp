@@ -10,7 +10,7 @@
 #include "backends/xnnpack/describe_payload.h"
 #include "backends/xnnpack/graph.h"
 #include "backends/xnnpack/payload_header.h"
-#include "depute/data.h"
+#include "depute/program/data.h"
 #include "payload_generated.h"
 
 namespace depute::xnnpack {

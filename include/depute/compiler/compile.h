@@ -1,0 +1,60 @@
+// Compiles from file to file: inputs, outputs, lock files, requirements and reports.
+//
+//   Compiler compiler;
+//   CompileOptions options{.input = "model.pt2", .output = "model.pte"};
+//   options.lower.backends = {{"xnnpack"}};
+//   DEPUTE_TRY(Compiled compiled, compile(compiler, options));            // compiled.report
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "depute/compiler/compiler.h"
+#include "depute/compiler/requirement.h"
+#include "depute/program/result.h"
+#include "depute/tools/report.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// Options of compile(). The path "-" is standard input or standard output.
+struct CompileOptions {
+  std::string input = {};  // .pt2 or .ir; may be empty when methods are given
+  std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
+  // Sample inputs (.npz) that replace lower.calibrations: method, file. An empty method means all methods
+  // without samples of their own.
+  std::vector<std::pair<std::string, std::string>> calibrate = {};
+  std::vector<std::string> read_before = {};  // files already read by the caller: no output may overwrite one
+  LowerOptions lower = {};
+  std::vector<Requirement> requirements = {};  // no program is written if one is violated
+  // Lock file to compare with. Differences go to Report::lock_changes, and no program is written.
+  std::string lock = {};
+  bool update_lock = false;  // writes the lock file instead
+  // .pte; empty: no program is written, and the report lists everything that to_executorch() would reject.
+  std::string output = {};
+  std::vector<DataFile> ptd = {};  // files for constants and delegate data; other data stay in the output
+  std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON
+  std::string debug_map = {};  // JSON file that maps instructions of the output to the model's source lines
+  // Parts of the result's report that nothing above asks for.
+  ReportParts parts = {};
+  WriteOptions write = {};  // `jobs` and `ptd` are taken from lower.jobs and `ptd` above
+};
+
+struct Compiled {
+  Delegated delegated;  // undelegated nodes are decomposed; from compile(), without rounds
+  Report report;
+};
+
+// Calls the steps of Compiler::lower() and reports them, with their times.
+Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, const LowerOptions& options,
+                                  ReportParts parts = {});
+
+// Checks all paths first: outputs must be writable, distinct and no inputs. All outputs appear together at the
+// end; on failure no output file is created or changed.
+Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

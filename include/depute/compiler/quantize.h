@@ -1,0 +1,96 @@
+// Quantizes a floating-point program before partitioning. Weights of linear layers and embeddings become
+// integers with scales, in torchao's ops and with torchao's values. Convolutions, and static rules for
+// weights and activations, use PT2E's ops.
+//
+//   linear=8da4w:group=32      4-bit weights, one scale per 32 elements of a row; rows of the input are
+//                              quantized to 8 bits at run time
+//   linear=8da8w               8-bit weights, one scale per output channel; input as above
+//   linear=8w                  8-bit weights, one scale per output channel; the input stays in floats
+//   embedding=4w:group=32      4-bit table, one scale per 32 elements of a row
+//   embedding=8w               8-bit table, one scale per row
+//   conv=8da8w                 8-bit weights, one scale per output channel; each image of the input is
+//                              quantized to 8 bits at run time
+//   static                     8-bit weights and activations, with scales measured on calibration inputs,
+//                              like XNNPACK's quantizer in PT2E
+//
+//   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
+//                                               %y = aten.linear.default(%x, %wd, %b)
+//
+// `only=` and `off=` select layers in the same way as nodes of a backend (pins.h): off=module:lm_head.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/backend/pins.h"
+#include "depute/program/named_arrays.h"
+#include "depute/program/program.h"
+#include "depute/program/result.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct QuantizeRule {
+  enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static };
+  Target target = Target::Linear;
+  int weight_bits = 8;             // 4 or 8
+  bool has_dynamic_input = false;  // input rows are quantized to i8 at run time
+  std::int64_t group = 0;          // elements of a row that share a scale; 0: the whole row
+  Pins pins = {};
+  std::string scheme = {};  // "8da4w"
+  std::string text = {};    // as written by the user
+};
+
+// Sample inputs for static quantization: arrays by the names of the method's inputs, or arg0, arg1, ... An
+// array holds one sample, or several along an additional first dimension or along the input's own first
+// dimension. "x/0", "x/1", ... are one sample each.
+struct Calibration {
+  std::string method = {};           // empty: all methods without samples of their own
+  std::string name = "calibration";  // name in errors, usually the file
+  NamedArrays arrays = {};
+};
+
+// Parses a rule. Fails with the code "usage" for invalid text.
+Result<QuantizeRule> parse_quantize_rule(std::string_view text);
+// All kinds with their schemes, without options: "linear=8da8w".
+std::vector<std::string> quantize_rule_words();
+
+struct QuantizedLayer {
+  Name method;
+  Name node;    // name in the input program
+  Name weight;  // key of the constant
+  std::string module;
+  std::string scheme;
+  std::uint64_t float_bytes = 0;
+  std::uint64_t integer_bytes = 0;  // includes the scales
+  // Signal-to-quantization-noise ratio of the weights in decibels: 10 log10(sum w^2 / sum (w - w')^2).
+  double sqnr = 0;
+};
+
+struct QuantizeResult {
+  std::vector<QuantizedLayer> layers = {};  // in the order of the program
+  // Selected layers that were not quantized, with the reason: "%linear_3: rows of 100 in groups of 32".
+  std::vector<std::string> left = {};
+};
+
+// Called while a method runs on calibration samples: before the first sample, and then every few samples.
+using CalibrationProgress = std::function<void(std::size_t done, std::size_t samples)>;
+
+// Quantizes `program`; the first rule that selects a layer applies. Weights are read once, `jobs` layers at a
+// time; their integers are computed when they are written. Only f32 weights without mutation are quantized.
+// Fails if a rule selects no layer.
+// Static rules require a calibration for each method in which they select layers; other rules accept none.
+// During calibration, buffer contents carry over from one method to the next, in program order.
+Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules, int jobs = 1,
+                                std::span<const Calibration> calibrations = {},
+                                const CalibrationProgress& progress = {});
+
+}  // namespace depute
+
+#pragma GCC visibility pop

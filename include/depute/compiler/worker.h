@@ -1,0 +1,79 @@
+// Backends in separate programs (workers), which speak the protocol of docs/backend-protocol.md.
+//
+//   DEPUTE_TRY(BackendEntry entry, worker_backend("chip", "/opt/chip/bin/depute-backend-chip"));
+//   DEPUTE_TRY_STATUS(compiler.add(std::move(entry)));
+//
+// The compiler uses a worker like any backend and is protected from its failures. If a worker crashes, hangs
+// or sends invalid results, the call fails with an error of its own code: `worker.crashed` and so on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/backend/registry.h"
+#include "depute/compiler/compiler.h"
+#include "depute/program/result.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// Protocol version of this library.
+inline constexpr int worker_protocol = 2;
+
+enum class WorkerFault : std::uint8_t {
+  NotStarted,  // the program does not exist or cannot be started
+  Version,     // the worker speaks another protocol version
+  Crashed,     // the worker was ended by a signal
+  Ended,       // the worker exited before it answered
+  TimedOut,
+  TooLarge,   // more bytes than WorkerOptions allow, or a line above max_worker_answer_bytes
+  BadAnswer,  // the answer is malformed or inconsistent
+  Refused,    // the worker reported an error of its own
+};
+
+// Id as printed behind "worker.": "timed-out".
+std::string_view fault_id(WorkerFault fault);
+
+struct WorkerOptions {
+  int seconds = 600;                                 // timeout per answer
+  std::uint64_t max_bytes = std::uint64_t{8} << 30;  // that the worker may write into its folder
+  bool keeps_input = true;  // after a failure, keep the input in a folder for `depute replay`
+};
+
+// Searches PATH for "depute-backend-NAME". Returns its absolute path; empty if there is none or `name` is no
+// valid file name.
+std::string find_worker(std::string_view name);
+
+// Starts the program, queries its description, and returns a backend that forwards to it. The process ends
+// with the entry. `name` is the name for --backend and reports.
+Result<BackendEntry> worker_backend(std::string_view name, const std::string& program,
+                                    const WorkerOptions& options = {});
+
+// Adds requested backends that the compiler does not have: workers that requests give as a program, and
+// workers found by find_worker(). Sets the names of these requests.
+Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests,
+                   const WorkerOptions& options = {});
+
+// One test of a worker; passed if there is no fault.
+struct WorkerCheck {
+  std::string what;
+  std::optional<Diagnostic> fault;
+};
+
+// Tests a worker: the requirements of the protocol, and lowering of the models (.pt2 or .ir), twice and in
+// several processes, with equal bytes each time. Fails only if the worker cannot be tested at all.
+Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std::string& program,
+                                             const std::vector<std::string>& models,
+                                             const WorkerOptions& options = {});
+
+// Repeats a request that a worker failed at; `folder` is the folder named in the error. Returns a text with
+// the outcome.
+Result<std::string> replay_worker(const std::string& folder, const WorkerOptions& options = {});
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,157 @@
+// A program: methods by name, their constants, and the delegates that execute parts of them.
+//
+// Steps of the compiler take a program by const reference or by move and return a new one. clone() copies
+// graphs and shares all data. Pointers to nodes and values are valid inside one program only. A const Program
+// gives only const access to everything it references. Reading it writes nothing, so any number of threads
+// may read, lower and plan it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "depute/program/data.h"
+#include "depute/program/graph.h"
+#include "depute/program/owned.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// Role of a graph input. For parameters, buffers and constants, `target` is the key in Program::data (the
+// fully qualified name); for CustomObj it is the object's name.
+struct InputSpec {
+  enum class Kind : std::uint8_t { UserInput, Parameter, Buffer, Constant, CustomObj, Token };
+  Kind kind = Kind::UserInput;
+  Name target;
+  bool persistent = true;  // Buffer
+  // Value to which torch.export specialized this user input (bool, int, float, string, None). The caller must
+  // pass this value.
+  std::optional<Argument> constant;
+
+  bool has_data() const { return kind == Kind::Parameter || kind == Kind::Buffer || kind == Kind::Constant; }
+};
+
+struct OutputSpec {
+  enum class Kind : std::uint8_t { UserOutput, BufferMutation, ParameterMutation, UserInputMutation, Token };
+  Kind kind = Kind::UserOutput;
+  Name target;  // mutations: the buffer's data key, or the name of the user input
+
+  // True for a mutation of program state that persists until the next call.
+  bool mutates_data() const { return kind == Kind::BufferMutation || kind == Kind::ParameterMutation; }
+};
+
+struct Method {
+  Name name;
+  Owned<Graph> graph;
+  std::vector<Owned<Graph>> bodies;  // control-flow bodies used by nodes of this method
+  std::vector<InputSpec> inputs;     // one per graph input
+  std::vector<OutputSpec> outputs;   // one per graph output
+  std::string in_spec;               // pytree of the arguments and results in torch's format; may be empty
+  std::string out_spec;
+};
+
+struct CompileSpec {
+  std::string key = {};
+  std::vector<std::byte> value = {};
+  friend bool operator==(const CompileSpec&, const CompileSpec&) = default;
+};
+
+// Identifier of an instruction of a delegate, as reported by the backend's profiler.
+using DelegateDebugId = std::variant<std::int64_t, std::string>;
+// Identifier -> ascending debug handles of the nodes it covers; in insertion order.
+using DebugHandleMap = std::vector<std::pair<DelegateDebugId, std::vector<std::uint32_t>>>;
+
+// Upper bound on alignments in written files, in bytes; a larger alignment would fill the file with padding.
+inline constexpr std::uint64_t max_alignment = std::uint64_t{1} << 24;
+
+// True for a power of two that is at most max_alignment.
+constexpr bool is_alignment(std::uint64_t bytes) {
+  return bytes != 0 && (bytes & (bytes - 1)) == 0 && bytes <= max_alignment;
+}
+
+// A blob that delegates and methods share by key.
+struct NamedData {
+  std::string key = {};
+  std::shared_ptr<const Storage> storage = {};
+  std::size_t alignment = 16;  // bytes; is_alignment()
+  // If not empty, the bytes go to the .ptd file of this tag; the tag becomes part of the file name.
+  std::string external_tag = {};
+  // Type of the tensor, if the bytes are one: runtimes can then load it by key from a .ptd file. Named data
+  // in a .pte file have no layout.
+  std::optional<TensorType> layout = std::nullopt;
+};
+
+// Returns why the bytes do not fit the layout; empty if they fit or there is no layout.
+std::string_view layout_fault(const NamedData& data);
+
+// True for a nonempty text of letters, digits, '_' and '-', which can be part of a file name.
+bool is_external_tag(std::string_view text);
+
+class Program;
+
+// Upper bound on Delegate::arena_padding, in bytes; more would be a mistake of the backend.
+inline constexpr std::uint32_t max_arena_padding = 4096;
+
+// A part of a program compiled by a backend (ExecuTorch's LoweredBackendModule).
+struct Delegate {
+  Name name;  // unique in the program
+  std::string backend_id;
+  std::vector<CompileSpec> compile_specs;
+  std::shared_ptr<const Storage> processed_bytes;
+  DebugHandleMap debug_handle_map;
+  std::vector<NamedData> named_data;
+  std::string delegate_info;
+  std::uint32_t arena_padding = 0;  // bytes that the runtime delegate may read past the end of a tensor
+  bool inline_bytes = false;        // the bytes are read while the method runs, so they are never a segment
+  // Subprogram that was lowered: one method, whose graph inputs are in call order.
+  std::shared_ptr<const Program> original;
+};
+
+// Orders symbols by text, for maps that are written to files.
+struct SymbolTextLess {
+  bool operator()(Name a, Name b) const { return a.str() < b.str(); }
+};
+
+class Program {
+ public:
+  Program() : Program(torch_ops()) {}
+  explicit Program(std::shared_ptr<const OpTable> op_table) : ops(std::move(op_table)) {}
+  Program(Program&&) = default;
+  Program& operator=(Program&&) = default;
+
+  std::shared_ptr<const OpTable> ops;               // op table of all graphs; set by use_ops()
+  std::vector<Owned<Method>> methods;               // in input order
+  std::map<Name, TensorData, SymbolTextLess> data;  // constants by key
+  Ranges ranges;                                    // ranges of symbols
+  std::vector<Owned<Delegate>> delegates;           // in creation order
+
+  Method* find_method(std::string_view name);
+  const Method* find_method(std::string_view name) const;
+  const Delegate* find_delegate(Name name) const;
+  const TensorData* find_data(Name key) const;
+  Name unique_data_key(std::string_view wanted) const;
+  Method& add_method(Name name);
+};
+
+// Copies the graphs; shares constants, delegate bytes and original subprograms.
+Program clone(const Program& program);
+
+// Switches all graphs to another op table, which may know more ops.
+void use_ops(Program& program, std::shared_ptr<const OpTable> ops);
+
+// Constant of a graph input; null unless the value is a parameter, buffer or constant input.
+const TensorData* constant_data(const Program& program, const Method& method, const Value& value);
+// Spec of a graph input; null for node results.
+const InputSpec* input_spec(const Method& method, const Value& value);
+// True for a buffer or parameter that an output of the method mutates.
+bool is_mutated(const Method& method, const InputSpec& spec);
+
+}  // namespace depute
+
+#pragma GCC visibility pop
