@@ -60,8 +60,9 @@ void fill_rules(OpDef& def, const OpRules& rules) {
   def.flags = rules.flags;
   def.origin = rules.origin;
   def.view_kind = rules.view_kind;
-  def.infer =
-      rules.infer == nullptr && rules.decompose != nullptr ? internal::infer_from_decomposition : rules.infer;
+  // Types follow from a decomposition, except those of ops that call any other: their results are of its nodes.
+  const bool is_derived = rules.infer == nullptr && rules.decompose != nullptr && !def.is(OpFlag::Variadic);
+  def.infer = is_derived ? internal::infer_from_decomposition : rules.infer;
   def.decompose = rules.decompose;
   def.identity = rules.identity;
   def.write_back = rules.write_back;

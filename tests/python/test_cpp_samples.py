@@ -10,7 +10,7 @@ import subprocess
 
 from harness import ROOT, TIMEOUT
 
-HEADERS = sorted((ROOT / "include" / "depute").glob("*.h"))
+HEADERS = sorted((ROOT / "include" / "depute").rglob("*.h"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "backends").glob("*/README.md"))]
 
 GIVEN = {

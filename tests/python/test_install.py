@@ -11,7 +11,8 @@ import pytest
 from harness import DEPUTE, ROOT, TIMEOUT, sample
 
 BUILD = DEPUTE.parent
-HEADERS = sorted((ROOT / "include" / "depute").glob("*.h"))
+INCLUDE = ROOT / "include"
+HEADERS = sorted((INCLUDE / "depute").rglob("*.h"))
 COMPILERS = [name for name in ("g++", "clang++-19", "clang++") if shutil.which(name)]
 
 
@@ -128,8 +129,8 @@ def test_the_library_exports_its_own_names_only(installed):
 
 
 def test_the_headers_install_no_source_and_need_none_of_others(installed):
-    here = sorted(path.name for path in (installed / "include" / "depute").iterdir())
-    assert here == [path.name for path in HEADERS]
+    folder = installed / "include" / "depute"
+    assert sorted(path.relative_to(folder) for path in folder.rglob("*.h")) == [path.relative_to(INCLUDE / "depute") for path in HEADERS]
     for header in HEADERS:
         included = re.findall(r'#include ([<"][^>"]+[>"])', header.read_text())
         assert all("/" not in name or name.startswith('"depute/') for name in included), header.name
@@ -152,8 +153,9 @@ def test_every_header_opens_and_closes_what_is_exported():
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_header_compiles_alone(compiler, installed, tmp_path):
     def compile_one(header):
-        source = tmp_path / f"{header.stem}.cpp"
-        source.write_text(f"#include <depute/{header.name}>\n#include <depute/{header.name}>\n")
+        name = header.relative_to(INCLUDE)
+        source = tmp_path / f"{'_'.join(name.with_suffix('').parts)}.cpp"
+        source.write_text(f"#include <{name}>\n#include <{name}>\n")
         flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
         command = [compiler, *flags, f"-I{installed}/include", source]
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT).stderr

@@ -79,7 +79,8 @@ class EdgePrograms(dict):
 
     def __setitem__(self, name, method):
         super().__setitem__(name, method)
-        self.manager.program = depute.EdgeProgramManager(dict(self)).program
+        given = depute.EdgeProgramManager(dict(self))
+        self.manager._set(given._stage, self.manager._notes, self.manager._constants)
 
 
 class ExecutorchProgramManager:
@@ -106,7 +107,7 @@ class EdgeProgramManager(depute.EdgeProgramManager):
 
     @classmethod
     def of(cls, manager):
-        return cls._made(manager.program, manager._report, manager._constants)
+        return cls._made(manager._stage, manager._notes, manager._constants, exported=manager._exported)
 
     @in_upstreams_words
     def to_backend(self, partitioner):
@@ -119,7 +120,7 @@ class EdgeProgramManager(depute.EdgeProgramManager):
         ours = None
         if config is not None:
             ours = depute.ExecutorchBackendConfig(extract_delegate_segments=config.extract_delegate_segments)
-        return ExecutorchProgramManager(depute.EdgeProgramManager._made(self.program, self._report, self._constants), ours)
+        return ExecutorchProgramManager(depute.EdgeProgramManager._made(self._stage, self._notes, self._constants), ours)
 
     @property
     def _edge_programs(self):
