@@ -100,7 +100,7 @@ def test_every_header_with_a_sample_in_cpp_is_found():
 
 def test_cpp_samples_compile(tmp_path):
     program = tmp_path / "samples.cpp"
-    headers = "".join(f"#include <depute/{header.name}>\n" for header in HEADERS)
+    headers = "".join(f"#include <{header.relative_to(ROOT / 'include')}>\n" for header in HEADERS)
     program.write_text(headers + "\n".join(as_function(number, *sample) for number, sample in enumerate(samples())))
     command = ["g++", "-std=c++20", "-fsyntax-only", "-Werror", "-Wno-return-type", f"-I{ROOT}/include", program]
     run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
