@@ -178,7 +178,7 @@ class Call {
   std::unique_ptr<Compiler> compiler_;
 };
 
-// What a report says besides what its stage knows.
+// Facts for a report that its stage does not know.
 struct Notes {
   std::string input;  // file name of the model; empty: a program in memory
   std::vector<StepTime> times = {};

@@ -1,4 +1,4 @@
-// What has to be undone before a signal ends the process: temporary files and folders, running workers.
+// Registers work that must be undone before a signal ends the process: temporary files and folders, workers.
 //
 //   const CleanUp removal([path] { std::filesystem::remove(path); });   // until it is destroyed
 //

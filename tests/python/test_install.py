@@ -179,7 +179,7 @@ def test_a_backend_that_is_not_there_is_refused(tmp_path):
 
 
 def test_the_version_is_the_same_everywhere(installed):
-    text = (ROOT / "include" / "depute" / "version.h").read_text()
+    text = (INCLUDE / "depute" / "compiler" / "version.h").read_text()
     version = ".".join(re.findall(r"#define DEPUTE_VERSION_\w+ (\d+)", text))
     assert run(installed / "bin" / "depute", "--version").strip() == f"depute {version}"
     package = next(installed.rglob("depute-config-version.cmake")).read_text()
@@ -214,7 +214,7 @@ def is_lowered(depute, folder, path):
 
 
 def test_the_backend_in_the_docs_is_a_whole_one(installed, tmp_path):
-    (tmp_path / "main.cpp").write_text(block("cpp", "#include <depute/program/print.h>"))
+    (tmp_path / "main.cpp").write_text(block("cpp", "#include <depute/program.h>"))
     (tmp_path / "CMakeLists.txt").write_text(block("cmake", "cmake_minimum_required"))
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={installed}")
     run("cmake", "--build", tmp_path / "build", timeout=3 * TIMEOUT)

@@ -11,7 +11,7 @@
 namespace depute {
 
 class Node;
-struct Program;
+class Program;
 
 struct Refusal {
   Name method;

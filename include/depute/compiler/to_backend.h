@@ -56,7 +56,7 @@ struct NodeVerdict {
   std::vector<std::uint32_t> replaced = {};  // debug handles of the nodes in whose place it stands
 };
 
-// What the partitioner of one method decided. Its nodes belong to the program that to_backend() got.
+// Decision of one method's partitioner. Its nodes belong to the program that to_backend() got.
 struct MethodPartition {
   const Method* method = nullptr;
   bool has_partitioner = false;
@@ -65,7 +65,7 @@ struct MethodPartition {
   std::unordered_map<const Graph*, std::unordered_map<Name, Name>> delegates = {};
 };
 
-// What partitioners and backends decided.
+// Decisions of all partitioners and backends of one call.
 struct Delegation {
   std::vector<NodeVerdict> verdicts;  // for each node of methods with a partitioner, in method and node order
   std::vector<MethodPartition> methods;  // all methods, in program order
