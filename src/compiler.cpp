@@ -107,6 +107,7 @@ Result<Exported> Compiler::join(Exported to, std::vector<std::pair<std::string, 
 namespace {
 
 Result<Exported> quantize_with(Exported exported, const LowerOptions& options, const Registry& registry) {
+  TRY_STATUS(check_methods(exported.program(), options.backends));  // before the work
   QuantizeResult all = exported.quantized();
   Program program = take(exported, registry);
   TRY_STATUS(narrow_ranges(program, options.bounds));
@@ -170,7 +171,7 @@ Result<Exported> Compiler::quantize(Exported exported, const LowerOptions& optio
 Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) const {
   return guarded([&]() -> Result<Edge> {
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
-    TRY_STATUS(check_methods(exported.program(), backends));
+    TRY_STATUS(check_methods(exported.program(), options.backends));
     if (!options.quantize.empty() && !Stages::is_quantized(exported)) {
       TRY(exported, quantize_with(std::move(exported), options, registry_));
     }
@@ -199,7 +200,7 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
                            std::shared_ptr<const Program> normalized, Stages::Rounds rounds,
                            const LowerOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
-  TRY_STATUS(check_methods(*program, backends));
+  TRY_STATUS(check_methods(*program, options.backends));
   const bool is_of_registry = program->ops == registry.ops();
   if (!is_of_registry || !backend_ops(backends).empty()) {
     Program edited = Stages::own(std::move(program));

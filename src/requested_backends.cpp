@@ -51,14 +51,14 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
   return backends;
 }
 
-Status check_methods(const Program& program, const std::vector<RequestedBackend>& backends) {
-  for (const RequestedBackend& backend : backends) {
-    if (backend.method.empty() || program.find_method(backend.method) != nullptr) continue;
+Status check_methods(const Program& program, const std::vector<BackendRequest>& requests) {
+  for (const BackendRequest& request : requests) {
+    if (request.method.empty() || program.find_method(request.method) != nullptr) continue;
     std::vector<std::string> names;
     for (const auto& method : program.methods) names.emplace_back(method->name.str());
     return failure(
-        "usage", "--backend", fmt::format("there is no method '{}'", backend.method),
-        did_you_mean(backend.method, names, fmt::format("the methods are {}", fmt::join(names, ", "))));
+        "usage", "--backend", fmt::format("there is no method '{}'", request.method),
+        did_you_mean(request.method, names, fmt::format("the methods are {}", fmt::join(names, ", "))));
   }
   return {};
 }

@@ -25,7 +25,7 @@ struct RequestedBackend {
 Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
                                                     const Registry& registry);
 // Fails if a backend is requested for a method that the program does not have.
-Status check_methods(const Program& program, const std::vector<RequestedBackend>& backends);
+Status check_methods(const Program& program, const std::vector<BackendRequest>& requests);
 
 // The partitioners that are asked at once, by method, and the name of each in the report.
 struct Round {

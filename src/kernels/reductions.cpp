@@ -60,7 +60,7 @@ constexpr auto all = []<typename T>(std::span<const T> row) {
   return true;
 };
 
-// Of a result of bools the operands are bools first: as numbers they could cancel or overflow.
+// Converts operands to bool first if the result is bool: as numbers they could cancel or overflow.
 template <auto fn, auto of_bools>
 Contents total(const KernelCall& call) {
   return call.result_type() == ScalarType::Bool ? reduce<of_bools>(call) : reduce<fn>(call);

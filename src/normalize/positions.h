@@ -30,7 +30,7 @@ struct Positions {
 
 class PositionFacts {
  public:
-  // Of a body of control flow no constants are known: its inputs are whatever its node passes.
+  // A body of control flow has no known constants: its node decides what its inputs are.
   PositionFacts(const Program& program, const Method& method, const Graph& graph)
       : program_(&program), method_(&graph == method.graph.get() ? &method : nullptr) {}
 

@@ -56,7 +56,7 @@ Value* whole_product(Builder& b, const Node& bmm, const KeptOps& kept) {
   return b.failed() || !kept.keeps(*whole->producer()) ? nullptr : whole;
 }
 
-// The same of a softmax of the last dimension.
+// Returns the whole tensor's softmax that a softmax of the last dimension is a view of, or null.
 Value* whole_softmax(Builder& b, const Node& softmax) {
   const OpCall call(softmax);
   const bool is_last = call.integer("dim") == -1 || call.integer("dim") == 2;
