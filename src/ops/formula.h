@@ -56,6 +56,9 @@ class Term {
   friend Term operator/(const Term& a, const Operand& b) { return a.call("aten.div.Tensor", {b.argument}); }
   friend Term operator==(const Term& a, const Operand& b) { return a.compare("eq", b); }
   friend Term operator!=(const Term& a, const Operand& b) { return a.compare("ne", b); }
+  // Exact matches, so that C++20's candidates with reversed operands are not considered.
+  friend Term operator==(const Term& a, const Term& b) { return a.compare("eq", b); }
+  friend Term operator!=(const Term& a, const Term& b) { return a.compare("ne", b); }
   friend Term operator<(const Term& a, const Operand& b) { return a.compare("lt", b); }
   friend Term operator<=(const Term& a, const Operand& b) { return a.compare("le", b); }
   friend Term operator>(const Term& a, const Operand& b) { return a.compare("gt", b); }
