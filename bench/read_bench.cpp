@@ -8,7 +8,7 @@
 #include "bench/mlp_file.h"
 #include "depute/program/parse.h"
 #include "depute/program/print.h"
-#include "read/read_pt2.h"
+#include "read/pt2/read_pt2.h"
 
 namespace depute {
 namespace {

@@ -10,7 +10,7 @@
 #include "bench/mlp_file.h"
 #include "depute/compiler/normalize.h"
 #include "plan/plan.h"
-#include "read/read_pt2.h"
+#include "read/pt2/read_pt2.h"
 #include "support/try.h"
 #include "write/write_pte.h"
 

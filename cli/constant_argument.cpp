@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "ir/element_text.h"
+#include "ir/text/element_text.h"
 #include "support/try.h"
 
 namespace depute {

@@ -51,9 +51,11 @@ function(depute_is_part target)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
-# depute_library(NAME [DEPS...]): all .cpp files of the current folder as the static library depute_NAME.
+# depute_library(NAME [DEPS...]): all .cpp files of the current folder and of the folders in it as the static library
+# depute_NAME. Reference kernels stand beside the ops that they compute, but are in depute_kernels (src/kernels).
 function(depute_library name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/ops/.*_kernels\\.cpp$")
   if(NOT sources)
     add_library(depute_${name} INTERFACE)
     target_link_libraries(depute_${name} INTERFACE depute_options ${ARGN})

@@ -12,7 +12,7 @@
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "quantized_patterns.h"
-#include "write_payload.h"
+#include "payload/write_payload.h"
 
 namespace depute::xnnpack {
 namespace {

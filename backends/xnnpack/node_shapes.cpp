@@ -9,7 +9,7 @@
 
 #include "graph.h"
 #include "node_text.h"
-#include "read_payload.h"
+#include "payload/read_payload.h"
 
 namespace depute::xnnpack {
 namespace {

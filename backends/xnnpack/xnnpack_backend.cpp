@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-#include "assign_layouts.h"
-#include "debug_handles.h"
-#include "describe_payload.h"
+#include "passes/assign_layouts.h"
+#include "payload/debug_handles.h"
+#include "payload/describe_payload.h"
 #include "emitter.h"
-#include "half_weights.h"
+#include "payload/half_weights.h"
 #include "node_query.h"
-#include "simplify.h"
+#include "passes/simplify.h"
 #include "support/try.h"
-#include "table_chains.h"
-#include "verify_payload.h"
-#include "write_payload.h"
+#include "passes/table_chains.h"
+#include "payload/verify_payload.h"
+#include "payload/write_payload.h"
 
 namespace depute::xnnpack {
 namespace {

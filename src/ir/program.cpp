@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/copy.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "support/check.h"
 
 namespace depute {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace depute {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace depute {
 namespace {

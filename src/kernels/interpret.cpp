@@ -6,7 +6,7 @@
 
 #include "depute/program/builder.h"
 #include "kernels/tensors.h"
-#include "ops/control_flow.h"
+#include "ops/control/control_flow.h"
 #include "ops/kernel_rules.h"
 #include "ops/own_ops.h"
 #include "support/try.h"

@@ -11,7 +11,7 @@
 #include "depute/program/equal.h"
 #include "depute/program/op.h"
 #include "ir/node_order.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ir/walk.h"
 #include "ops/contents.h"
 #include "ops/schema.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/contents.h"
 #include "support/trim.h"
 #include "support/try.h"

@@ -17,7 +17,7 @@
 
 #include "depute/program/kernels.h"
 #include "depute/program/op.h"
-#include "normalize/body_operands.h"
+#include "normalize/bodies/body_operands.h"
 #include "normalize/mutated_data.h"
 #include "normalize/passes.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "depute/program/op.h"
-#include "ir/replace_symbols.h"
+#include "ir/sym/replace_symbols.h"
 #include "ir/same_call.h"
 #include "ir/walk.h"
 #include "normalize/passes.h"

@@ -22,7 +22,7 @@
 #include "depute/program/infer.h"
 #include "depute/program/op.h"
 #include "ir/small_float.h"
-#include "normalize/body_operands.h"
+#include "normalize/bodies/body_operands.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
 #include "ops/idioms.h"

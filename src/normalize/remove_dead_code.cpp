@@ -10,9 +10,9 @@
 
 #include "depute/program/op.h"
 #include "ir/walk.h"
-#include "normalize/body_operands.h"
+#include "normalize/bodies/body_operands.h"
 #include "normalize/passes.h"
-#include "ops/control_flow.h"
+#include "ops/control/control_flow.h"
 
 namespace depute {
 namespace {

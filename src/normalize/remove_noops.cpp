@@ -12,7 +12,7 @@
 #include "depute/program/op.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
-#include "ops/view_rules.h"
+#include "ops/tensors/view_rules.h"
 
 namespace depute {
 namespace {

@@ -4,7 +4,7 @@
 //   %w = aten.mul.Tensor(%z, %rotation)         ->    c = real(rotation), s = imag(rotation)
 //   %y = aten.view_as_real.default(%w)                y = stack([a * c - b * s, a * s + b * c], -1)
 //
-// The op table holds the rules (ops/complex_forms.h). A complex constant becomes two views of its storage.
+// The op table holds the rules (ops/math/complex_forms.h). A complex constant becomes two views of its storage.
 #include <algorithm>
 
 #include "depute/program/builder.h"
@@ -12,7 +12,7 @@
 #include "ir/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/passes.h"
-#include "ops/complex_forms.h"
+#include "ops/math/complex_forms.h"
 
 namespace depute {
 namespace {

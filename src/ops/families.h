@@ -1,5 +1,5 @@
-// Lists the families of ops and of reference kernels, one file each: NAME_ops() returns the lines of one
-// (src/ops), NAME_kernels() of the other (src/kernels). To add a family, add its name here and its file.
+// Lists the families of ops and of reference kernels, one file each: NAME_ops() returns the lines of ops,
+// NAME_kernels() those of kernels, in a file beside the ops. To add a family, add its name here and its file.
 #pragma once
 
 // In the order of all_ops().

@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "depute/program/builder.h"
-#include "ops/choices.h"
-#include "ops/complex_forms.h"
+#include "ops/tensors/choices.h"
+#include "ops/math/complex_forms.h"
 #include "ops/derived_types.h"
 #include "ops/kernel_rules.h"
 #include "ops/op_table.h"

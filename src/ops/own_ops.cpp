@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/control_flow.h"
+#include "ops/control/control_flow.h"
 #include "ops/op_table.h"
 #include "ops/schema.h"
 #include "support/try.h"

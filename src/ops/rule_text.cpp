@@ -11,7 +11,7 @@
 #include <string>
 
 #include "depute/program/infer.h"
-#include "ops/formula.h"
+#include "ops/math/formula.h"
 #include "ops/idioms.h"
 #include "support/check.h"
 #include "support/try.h"

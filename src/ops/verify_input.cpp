@@ -10,7 +10,7 @@
 #include "depute/program/op.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
-#include "ops/control_flow.h"
+#include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/guarded.h"
 #include "support/try.h"
@@ -57,7 +57,7 @@ class InputVerifier {
   }
 
   // Finds bodies that an autocast runs, directly or indirectly: their element types are those after
-  // conversion. They are checked when the region is inlined (normalize/inline_wrappers.cpp).
+  // conversion. They are checked when the region is inlined (normalize/bodies/inline_wrappers.cpp).
   void find_autocast(const Method& method) {
     std::vector<const Graph*> found;
     const auto add = [&](const Node& node) {

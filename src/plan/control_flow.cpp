@@ -11,7 +11,7 @@
 // not computed in the place of the variable (variables.h) is copied.
 #include <fmt/format.h>
 
-#include "ops/control_ops.h"
+#include "ops/control/control_ops.h"
 #include "plan/method_planner.h"
 #include "support/try.h"
 

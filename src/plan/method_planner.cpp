@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "ops/control_ops.h"
+#include "ops/control/control_ops.h"
 #include "ops/own_ops.h"
 #include "plan/target_device.h"
-#include "plan/tensor_bounds.h"
+#include "plan/memory/tensor_bounds.h"
 #include "support/check.h"
 #include "support/try.h"
 

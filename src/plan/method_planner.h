@@ -11,11 +11,11 @@
 
 #include "depute/program/op.h"
 #include "depute/program/program.h"
-#include "ir/sym_intervals.h"
+#include "ir/sym/sym_intervals.h"
 #include "plan/constants.h"
 #include "plan/equal_delegates.h"
 #include "plan/kernels.h"
-#include "plan/placement.h"
+#include "plan/memory/placement.h"
 #include "plan/plan.h"
 #include "plan/value_pool.h"
 

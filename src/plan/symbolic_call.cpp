@@ -10,7 +10,7 @@
 //   torch.sym_max(a, 0.5)     sym_ite(gt(a, 0.5), a, 0.5)              sym_max takes integers only
 #include <algorithm>
 
-#include "ir/sym_functions.h"
+#include "ir/sym/sym_functions.h"
 #include "plan/method_planner.h"
 #include "support/try.h"
 

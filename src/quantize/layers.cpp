@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/view_rules.h"
+#include "ops/tensors/view_rules.h"
 
 namespace depute {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/lexer.h"
+#include "ir/text/lexer.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "read/archive.h"
+#include "read/pt2/archive.h"
 
 namespace depute {
 

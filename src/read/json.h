@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "depute/compiler/exported_model.h"
-#include "read/archive.h"
+#include "read/pt2/archive.h"
 #include "read/limits.h"
 #include "support/try.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "depute/program/named_arrays.h"
-#include "read/archive.h"
+#include "read/pt2/archive.h"
 
 namespace depute {
 

@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "depute/program/parse.h"
-#include "ir/compact.h"
+#include "ir/text/compact.h"
 #include "ir/debug_handles.h"
 #include "read/foreign_file.h"
-#include "read/read_pt2.h"
-#include "read/srepr.h"
+#include "read/pt2/read_pt2.h"
+#include "read/pt2/srepr.h"
 #include "support/guarded.h"
 #include "support/try.h"
 

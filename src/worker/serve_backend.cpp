@@ -20,7 +20,7 @@
 #include "depute/compiler/compiler.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/parse.h"
-#include "ir/compact.h"
+#include "ir/text/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"

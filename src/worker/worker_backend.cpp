@@ -14,7 +14,7 @@
 #include "depute/backend/serve_backend.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/print.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/result_json.h"
 #include "lower/run_backend.h"
 #include "support/guarded.h"

@@ -10,7 +10,7 @@
 
 #include "depute/program/data_place.h"
 #include "depute/program/print.h"
-#include "ir/compact.h"
+#include "ir/text/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"

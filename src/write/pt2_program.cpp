@@ -1,4 +1,4 @@
-// Serializes a method in torch's schema (torch/_export/serde/schema.py), which read/pt2_graph.cpp reads.
+// Serializes a method in torch's schema (torch/_export/serde/schema.py), which read/pt2/pt2_graph.cpp reads.
 // Python's to_torch() passes the result to torch's own reader.
 //
 //   s0 in [1, 64]
@@ -16,9 +16,9 @@
 #include <unordered_map>
 
 #include "depute/program/op.h"
-#include "ir/srepr.h"
+#include "ir/sym/srepr.h"
 #include "ir/walk.h"
-#include "ops/control_flow.h"
+#include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
 

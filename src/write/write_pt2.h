@@ -1,4 +1,4 @@
-// Writes programs as .pt2 archives, which torch.export.load and read/read_pt2.cpp read.
+// Writes programs as .pt2 archives, which torch.export.load and read/pt2/read_pt2.cpp read.
 //
 //   part/models/model.json, part/data/weights/model_weights_config.json, part/data/weights/weight_0, ...
 #pragma once

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "depute/program/data.h"
-#include "read/archive.h"
-#include "read/torch_save.h"
+#include "read/pt2/archive.h"
+#include "read/pt2/torch_save.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "depute/program/equal.h"
-#include "ir/compact.h"
+#include "ir/text/compact.h"
 #include "ir/verify.h"
 
 namespace {

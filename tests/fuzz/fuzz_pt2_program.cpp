@@ -19,7 +19,7 @@
 #include "depute/program/parse.h"
 #include "depute/program/print.h"
 #include "ir/verify.h"
-#include "read/read_pt2.h"
+#include "read/pt2/read_pt2.h"
 #include "zip_writer.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

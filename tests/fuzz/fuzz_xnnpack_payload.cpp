@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "backends/xnnpack/describe_payload.h"
-#include "backends/xnnpack/verify_payload.h"
+#include "backends/xnnpack/payload/describe_payload.h"
+#include "backends/xnnpack/payload/verify_payload.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));

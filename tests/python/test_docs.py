@@ -135,7 +135,7 @@ def test_compatibility_names_the_versions_of_the_code():
 
     assert f"`{constant('tools/lock/lock.cpp', 'lock_title')}`" in page
     assert f"`protocol`, {constant('include/depute/compiler/worker.h', 'worker_protocol')} today" in page
-    assert f"(schema version {constant('src/read/read_pt2.cpp', 'schema_major')})" in page
+    assert f"(schema version {constant('src/read/pt2/read_pt2.cpp', 'schema_major')})" in page
 
 
 def test_readme_shows_a_program_that_compiles(tmp_path):

@@ -12,7 +12,7 @@
 
 #include "depute/program/inspect.h"
 #include "depute/program/print.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ir/walk.h"
 #include "ops/own_ops.h"
 #include "support/try.h"

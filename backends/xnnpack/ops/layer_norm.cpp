@@ -5,7 +5,7 @@
 #include "costs.h"
 #include "emitter.h"
 #include "node_query.h"
-#include "write_payload.h"
+#include "payload/write_payload.h"
 
 namespace depute::xnnpack::ops {
 namespace {

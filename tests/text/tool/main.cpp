@@ -25,7 +25,7 @@
 #include "depute/program/op.h"
 #include "depute/program/parse.h"
 #include "depute/program/print.h"
-#include "ir/compact.h"
+#include "ir/text/compact.h"
 #include "ir/verify.h"
 #include "normalize/passes.h"
 #include "plan/kernels.h"

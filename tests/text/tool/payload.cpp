@@ -1,6 +1,6 @@
 #include "tests/text/tool/payload.h"
 
-#include "backends/xnnpack/verify_payload.h"
+#include "backends/xnnpack/payload/verify_payload.h"
 #include "backends/xnnpack/xnnpack_backend.h"
 #include "read/pte.h"
 #include "support/mapped_file.h"

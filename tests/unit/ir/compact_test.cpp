@@ -1,5 +1,5 @@
 // The compact form: read back it is the same program, and damaged it is refused.
-#include "ir/compact.h"
+#include "ir/text/compact.h"
 
 #include <gtest/gtest.h>
 

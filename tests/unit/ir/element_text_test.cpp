@@ -1,5 +1,5 @@
 // Numbers of all types as text, and small floats against their definition.
-#include "ir/element_text.h"
+#include "ir/text/element_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The table of functions, row by row: each is read under all its names, printed so that it reads back, and
 // bounded by what contains its values.
-#include "ir/sym_functions.h"
+#include "ir/sym/sym_functions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

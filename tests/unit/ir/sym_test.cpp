@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "ir/replace_symbols.h"
+#include "ir/sym/replace_symbols.h"
 #include "support/check.h"
 
 namespace depute {

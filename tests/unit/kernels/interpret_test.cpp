@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "depute/program/parse.h"
-#include "ir/sym_functions.h"
+#include "ir/sym/sym_functions.h"
 #include "kernels/tensors.h"
 
 namespace depute {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "depute/program/op.h"
-#include "ir/sym_functions.h"
+#include "ir/sym/sym_functions.h"
 
 namespace depute {
 namespace {

@@ -6,7 +6,7 @@
 #include "depute/program/op.h"
 #include "depute/program/parse.h"
 #include "ir/verify.h"
-#include "ops/control_flow.h"
+#include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/check.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "depute/program/scalar_type.h"
-#include "plan/memory_plan.h"
+#include "plan/memory/memory_plan.h"
 #include "read/pte.h"
 
 namespace depute {

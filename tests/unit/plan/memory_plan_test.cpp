@@ -1,4 +1,4 @@
-#include "plan/memory_plan.h"
+#include "plan/memory/memory_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Updates of variables that read each other, carried out one after the other.
-#include "plan/parallel_set.h"
+#include "plan/flat/parallel_set.h"
 
 #include <gtest/gtest.h>
 

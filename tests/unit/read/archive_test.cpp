@@ -1,5 +1,5 @@
 // Zip archives: every way to write a sound one is read, every damage is refused with its cause.
-#include "read/archive.h"
+#include "read/pt2/archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "read/archive.h"
+#include "read/pt2/archive.h"
 #include "support/try.h"
 
 namespace depute {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "read/read_pt2.h"
+#include "read/pt2/read_pt2.h"
 #include "zip_writer.h"
 
 namespace depute {

@@ -10,7 +10,7 @@
 #include "depute/program/parse.h"
 #include "depute/program/print.h"
 #include "read/json.h"
-#include "read/read_pt2.h"
+#include "read/pt2/read_pt2.h"
 
 namespace depute {
 namespace {

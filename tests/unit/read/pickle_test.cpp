@@ -1,5 +1,5 @@
 // Pickles: values are described, nothing is run.
-#include "read/pickle.h"
+#include "read/pt2/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Programs as torch.export wrote them: all samples are read whole, are sound, and survive the text form.
-#include "read/read_pt2.h"
+#include "read/pt2/read_pt2.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // sympy's srepr, in which .pt2 files write sizes.
-#include "read/srepr.h"
+#include "read/pt2/srepr.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

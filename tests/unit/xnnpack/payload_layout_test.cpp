@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "backends/xnnpack/describe_payload.h"
+#include "backends/xnnpack/payload/describe_payload.h"
 #include "backends/xnnpack/graph.h"
-#include "backends/xnnpack/payload_header.h"
+#include "backends/xnnpack/payload/payload_header.h"
 #include "payload_generated.h"
 
 namespace depute::xnnpack {

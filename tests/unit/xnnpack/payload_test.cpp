@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/xnnpack/write_payload.h"
+#include "backends/xnnpack/payload/write_payload.h"
 #include "backends/xnnpack/xnnpack_backend.h"
 #include "depute/program/parse.h"
 #include "payload_generated.h"

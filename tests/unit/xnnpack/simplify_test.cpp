@@ -1,4 +1,4 @@
-#include "backends/xnnpack/simplify.h"
+#include "backends/xnnpack/passes/simplify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

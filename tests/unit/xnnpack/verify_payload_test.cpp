@@ -1,5 +1,5 @@
 // One sound payload with most kinds of values and nodes, and what is found when one thing in it is changed.
-#include "backends/xnnpack/verify_payload.h"
+#include "backends/xnnpack/payload/verify_payload.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <functional>
 #include <limits>
 
-#include "backends/xnnpack/describe_payload.h"
+#include "backends/xnnpack/payload/describe_payload.h"
 #include "backends/xnnpack/graph.h"
-#include "backends/xnnpack/payload_header.h"
+#include "backends/xnnpack/payload/payload_header.h"
 #include "depute/program/data.h"
 #include "payload_generated.h"
 

@@ -1,0 +1,67 @@
+// Places every tensor of a method: in the constants, at an offset of planned memory, in the state kept
+// between calls, or in memory of the caller. Finds nodes that need no instruction because their results
+// already lie there.
+//
+//   views share the bytes of their base;
+//   a pointwise op overwrites an operand that is not needed again;
+//   the new content of a buffer is written into the buffer itself if its old content is not needed any more;
+//   every other result gets a block of its own, alive from its node to its last use.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "depute/program/program.h"
+#include "plan/plan.h"
+#include "plan/memory/state.h"
+#include "plan/memory/tensor_bounds.h"
+#include "plan/value_numbers.h"
+
+namespace depute {
+
+enum class PlaceKind : std::uint8_t {
+  None,      // not a tensor
+  Constant,  // base: the graph input that holds it
+  Planned,   // at tensor.memory_offset
+  Caller,    // the pointer is set when the program runs
+  State,     // base: the graph input of a buffer that is kept between calls
+};
+
+struct PlacedValue {
+  PlaceKind kind = PlaceKind::None;
+  std::uint32_t base = 0;    // value that owns the bytes; the value itself if it is no view
+  std::uint64_t offset = 0;  // bytes from the base's start
+  std::uint64_t bytes = 0;   // for the upper bounds of the sizes
+  PlanTensor tensor;
+};
+
+enum class NodeAction : std::uint8_t {
+  Call,    // an instruction of its own
+  Alias,   // no instruction: the results lie in the operand's memory
+  Resize,  // like Alias, but sizes or pointer are known only at run time: et_view
+};
+
+// A value that the stores overwrite although its old content is still needed.
+struct OldContent {
+  const Value* value = nullptr;
+  PlanTensor copy;
+};
+
+struct Placement {
+  ValueNumbers numbers;
+  std::vector<PlacedValue> values;  // by number
+  std::vector<NodeAction> actions;  // by node id
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t state_bytes = 0;
+  // At the end of the method: copies of old contents, then the stores whose content is not yet in place.
+  std::vector<OldContent> old_contents;
+  std::vector<Store> stores;
+  std::vector<RefusedNode> refused;  // tensors that the runtime cannot hold; placeholders replace them
+
+  const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
+};
+
+Result<Placement> place_values(const Program& program, const Method& method, const State& state,
+                               const WriteOptions& options);
+
+}  // namespace depute
