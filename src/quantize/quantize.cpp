@@ -165,7 +165,7 @@ std::vector<std::byte> integers(const Weight& weight, std::size_t first, std::si
 }
 
 // A layer that will be quantized, and its rule.
-struct Choice {
+struct SelectedLayer {
   Method* method;
   Node* node;
   const QuantizeRule* rule;
@@ -184,7 +184,7 @@ class Quantizer {
   void choose(Method& method, Node& node);
   std::optional<std::string> reason_against(const Method& method, const Layer& layer,
                                             const QuantizeRule& rule) const;
-  Status rewrite(const Choice& choice);
+  Status rewrite(const SelectedLayer& layer);
   Value* dequantized(Builder& b, Method& method, const Weight& weight);
   Value* dynamic_rows(Builder& b, Value* x, const Node& before);
 
@@ -193,7 +193,7 @@ class Quantizer {
   QuantizeResult& result_;
   std::vector<Weight> weights_;
   std::map<std::string, std::size_t> known_weights_;  // by key and scheme
-  std::vector<Choice> choices_;
+  std::vector<SelectedLayer> selected_;
   std::unordered_map<const Value*, Value*> rows_;  // inputs that are quantized already
   NewConstants constants_;
 };
@@ -243,7 +243,7 @@ void Quantizer::choose(Method& method, Node& node) {
   auto [known, is_new] = known_weights_.try_emplace(name, weights_.size());
   if (is_new)
     weights_.push_back({.name = name, .data = data.contiguous(), .bits = rule->weight_bits, .group = group});
-  choices_.push_back({&method, &node, &*rule, known->second, key});
+  selected_.push_back({&method, &node, &*rule, known->second, key});
 }
 
 // Quantizes and dequantizes x per row in i8, with torchao's ops, once for all layers that read x.
@@ -291,19 +291,19 @@ Value* Quantizer::dequantized(Builder& b, Method& method, const Weight& weight) 
                  static_cast<int>(weight.least()), static_cast<int>(weight.most())});
 }
 
-Status Quantizer::rewrite(const Choice& choice) {
-  const Weight& weight = weights_[choice.weight];
-  Node& node = *choice.node;
+Status Quantizer::rewrite(const SelectedLayer& layer) {
+  const Weight& weight = weights_[layer.weight];
+  Node& node = *layer.node;
   const Layer layer = *layer_of(node);
-  const std::size_t scale_size = choice.rule->group == 0 ? sizeof(float) : 2;
+  const std::size_t scale_size = layer.rule->group == 0 ? sizeof(float) : 2;
   result_.layers.push_back(
-      {.method = choice.method->name,
+      {.method = layer.method->name,
        .node = node.display_symbol(),
-       .weight = choice.key,
+       .weight = layer.key,
        .module = node.source == nullptr ? std::string() : std::string(node.source->module_path.str()),
-       .scheme = choice.rule->group == 0
-                     ? choice.rule->scheme
-                     : fmt::format("{}:group={}", choice.rule->scheme, choice.rule->group),
+       .scheme = layer.rule->group == 0
+                     ? layer.rule->scheme
+                     : fmt::format("{}:group={}", layer.rule->scheme, layer.rule->group),
        .float_bytes = weight.count() * sizeof(float),
        .integer_bytes =
            weight.count() * static_cast<std::size_t>(weight.bits) / 8 + weight.groups() * scale_size,
@@ -311,10 +311,10 @@ Status Quantizer::rewrite(const Choice& choice) {
 
   Builder b(node.graph(), &node);
   b.inherit(node);
-  Value* floats = dequantized(b, *choice.method, weight);
+  Value* floats = dequantized(b, *layer.method, weight);
   Value* x = b.own(layer.input);
   Value* rows = x;
-  if (choice.rule->has_dynamic_input && x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
+  if (layer.rule->has_dynamic_input && x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
   TRY_STATUS(b.status());
   if (layer.is_product || !layer.reads_weight) {
     Value* result = b.call("aten.linear.default", {rows, floats, layer.bias});
@@ -359,17 +359,17 @@ Status Quantizer::run(int jobs) {
   }
   for (const QuantizeRule& rule : rules_) {
     const bool is_used =
-        std::ranges::any_of(choices_, [&](const Choice& choice) { return choice.rule == &rule; });
+        std::ranges::any_of(selected_, [&](const SelectedLayer& layer) { return layer.rule == &rule; });
     const bool is_for_layers = rule.target == Target::Linear || rule.target == Target::Embedding;
     if (!is_used && is_for_layers) return nothing_chosen(rule, result_);
   }
   parallel_for(weights_.size(), jobs, [&](std::size_t i) { measure(weights_[i]); });
-  for (const Choice& choice : choices_) {
-    if (weights_[choice.weight].is_finite) {
-      TRY_STATUS(rewrite(choice));
+  for (const SelectedLayer& layer : selected_) {
+    if (weights_[layer.weight].is_finite) {
+      TRY_STATUS(rewrite(layer));
     } else {
       result_.left.push_back(
-          fmt::format("%{}: its weight has infinities or NaNs", choice.node->display_name()));
+          fmt::format("%{}: its weight has infinities or NaNs", layer.node->display_name()));
     }
   }
   return {};

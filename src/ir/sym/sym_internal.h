@@ -50,11 +50,11 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b);
 std::int64_t floor_remainder(std::int64_t a, std::int64_t b);
 
 // Splits a term into its integer factor (1 if it has none) and the rest: 2*s0*s1 -> 2, s0*s1.
-struct Term {
+struct ScaledTerm {
   std::int64_t coefficient;
   const SymExpr* rest;  // null for a number
 };
-Term split_term(const SymExpr* term);
+ScaledTerm split_term(const SymExpr* term);
 
 // True unless the value is known to be an integer: the rules of integer division do not hold for 1/2*s0.
 bool may_be_fractional(const SymExpr* expr);

@@ -162,7 +162,7 @@ Exprs merge_factors(const Exprs& factors) {
 const SymExpr* distribute(std::int64_t coefficient, const SymExpr* sum) {
   Exprs terms;
   for (const SymExpr* arg : sum->args) {
-    sym::Term term = sym::split_term(arg);
+    sym::ScaledTerm term = sym::split_term(arg);
     std::int64_t product = 0;
     if (mul_overflows(coefficient, term.coefficient, &product)) return nullptr;
     terms.push_back(term.rest ? product_of({sym_int(product), term.rest}) : sym_int(product));
@@ -182,8 +182,8 @@ Exprs terms_of(const SymExpr* sum) {
 
 // Returns term / divisor if all factors of the divisor are factors of the term; otherwise null.
 const SymExpr* exact_quotient(const SymExpr* term, const SymExpr* divisor) {
-  sym::Term a = sym::split_term(term);
-  sym::Term b = sym::split_term(divisor);
+  sym::ScaledTerm a = sym::split_term(term);
+  sym::ScaledTerm b = sym::split_term(divisor);
   if (a.coefficient == 0) return sym_int(0);
   if (b.coefficient == 0 || (b.coefficient == -1 && a.coefficient == Range::min_bound)) return nullptr;
   if (a.coefficient % b.coefficient != 0) return nullptr;
@@ -287,7 +287,7 @@ const SymExpr* fold(const sym::FunctionRow& row, const Exprs& args) {
 
 }  // namespace
 
-sym::Term sym::split_term(const SymExpr* term) {
+sym::ScaledTerm sym::split_term(const SymExpr* term) {
   if (is_int(term)) return {term->int_value, nullptr};
   if (!is_call(term, SymFunction::Mul) || !is_int(term->args[0])) return {1, term};
   Exprs rest(term->args.begin() + 1, term->args.end());
@@ -353,10 +353,10 @@ bool is_exact_quotient(const SymExpr* expr) {
 const SymExpr* sym::rules::sum(SymFunction /*function*/, const Exprs& args) {
   Exprs flat = flatten(SymFunction::Add, args);
   std::int64_t constant = take_integers(flat, 0, add_overflows);
-  std::vector<sym::Term> terms;
+  std::vector<sym::ScaledTerm> terms;
   for (const SymExpr* arg : flat) {
-    sym::Term term = sym::split_term(arg);
-    terms.push_back(term.rest ? term : sym::Term{1, arg});
+    sym::ScaledTerm term = sym::split_term(arg);
+    terms.push_back(term.rest ? term : sym::ScaledTerm{1, arg});
   }
   std::ranges::sort(terms, [](const auto& a, const auto& b) {
     if (a.rest != b.rest) return before(a.rest, b.rest);

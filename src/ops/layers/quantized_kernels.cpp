@@ -130,12 +130,12 @@ Contents dequantize(const KernelCall& call) {
 
 // --- dynamic scales and zero points
 
-struct Choice {
+struct QuantParams {
   float scale, zero_point;
 };
 
 // Computes the scale in f32 like torch, for the values from `low` to `high`, and 0.
-Choice choice_of_all(float low, float high, const KernelCall& call) {
+QuantParams params_of_all(float low, float high, const KernelCall& call) {
   const auto least = static_cast<float>(call.integer("quant_min"));
   const auto most = static_cast<float>(call.integer("quant_max"));
   const float scale = std::max((high - low) / (most - least), static_cast<float>(call.number("eps")));
@@ -143,7 +143,7 @@ Choice choice_of_all(float low, float high, const KernelCall& call) {
 }
 
 // Computes the zero point from the end of the range where it is more exact.
-Choice choice_of_row(float low, float high, const KernelCall&) {
+QuantParams params_of_row(float low, float high, const KernelCall&) {
   constexpr float least = -128, most = 127;
   const float scale = std::max((high - low) / (most - least), std::numeric_limits<float>::epsilon());
   const float below = low / scale, above = high / scale;
@@ -153,7 +153,7 @@ Choice choice_of_row(float low, float high, const KernelCall&) {
 
 // Returns scales as f64 and zero points as i64, one for each `length` elements.
 Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
-                Choice (*choice_of)(float low, float high, const KernelCall& call)) {
+                QuantParams (*params_of)(float low, float high, const KernelCall& call)) {
   const TensorData& input = call.tensor("input");
   TRY_STATUS(check_arithmetic(input.type.dtype));
   Elements<float> x(input);
@@ -165,9 +165,9 @@ Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
       low = std::min(low, value);
       high = std::max(high, value);
     }
-    const Choice choice = choice_of(low, high, call);
-    scales.push_back(choice.scale);
-    zero_points.push_back(choice.zero_point);
+    const QuantParams params = params_of(low, high, call);
+    scales.push_back(params.scale);
+    zero_points.push_back(params.zero_point);
   }
   TRY(RuntimeValue scale,
       call.dense(ScalarType::F64, sizes, [scales] { return pack<double>(ScalarType::F64, scales); }));
@@ -177,7 +177,7 @@ Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
 }
 
 Contents choose_for_all(const KernelCall& call) {
-  return chosen(call, count_of(call.tensor("input")), {1}, choice_of_all);
+  return chosen(call, count_of(call.tensor("input")), {1}, params_of_all);
 }
 
 Contents choose_for_rows(const KernelCall& call) {
@@ -185,7 +185,7 @@ Contents choose_for_rows(const KernelCall& call) {
   if (sizes.empty()) return bad_arguments("rows of a tensor of rank 0");
   const auto length = static_cast<std::size_t>(sizes.back());
   sizes.back() = 1;
-  return chosen(call, length, sizes, choice_of_row);
+  return chosen(call, length, sizes, params_of_row);
 }
 
 // --- rows of quantized tables

@@ -23,30 +23,30 @@ constexpr std::uint64_t delegate_alignment = 16;
 
 // Selects the slices that share the memory of their base. A slice keeps its whole base alive, which may take
 // more memory than a copy.
-enum class Cuts {
+enum class SlicePolicy {
   All,
   Frugal,  // only if the slice does not outlive its base, or the slices cover at least half of it
   None,
 };
 
 // Options for placing values in memory of other values: each saves copies but may take more memory.
-struct Choice {
-  Cuts cuts = Cuts::All;
+struct SharingPolicy {
+  SlicePolicy slices = SlicePolicy::All;
   bool join = true;   // joins.h
-  bool renew = true;  // a changed copy reuses the memory of its source
+  bool donate = true;  // a changed copy reuses the memory of its source
 };
 
 class Placer {
  public:
   Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-         const State& state, const WriteOptions& options, Choice choice)
+         const State& state, const WriteOptions& options, SharingPolicy policy)
       : program_(program),
         method_(method),
         state_(state),
         options_(options),
-        cuts_(choice.cuts),
-        join_(choice.join),
-        donate_(choice.renew),
+        slices_(policy.slices),
+        join_(policy.join),
+        donate_(policy.donate),
         order_(order),
         loops_(*method.graph, order),
         result_{.numbers = numbers} {
@@ -68,7 +68,7 @@ class Placer {
     return std::move(result_);
   }
 
-  bool has_cuts() const { return has_cuts_; }
+  bool has_slices() const { return has_slices_; }
   bool has_joins() const { return !joins_.empty; }
   bool has_donated() const { return has_donated_; }
 
@@ -153,7 +153,7 @@ class Placer {
       if (!view.is_whole && !may_cut(base, view.offsets[i], number)) return NodeAction::Call;
     }
     if (!view.is_whole) {
-      has_cuts_ = true;
+      has_slices_ = true;
       return NodeAction::Alias;
     }
     if (base.kind == PlaceKind::Caller) return NodeAction::Resize;
@@ -165,10 +165,10 @@ class Placer {
     bool is_aligned = (base.offset + offset) % delegate_alignment == 0;
     if (offset + bytes > base.bytes || (uses_.must_align[result] && !is_aligned)) return false;
     if (base.kind == PlaceKind::State) return true;  // always present
-    if (cuts_ == Cuts::None || base.kind != PlaceKind::Planned) return false;
+    if (slices_ == SlicePolicy::None || base.kind != PlaceKind::Planned) return false;
     bool lives_on = uses_.last_use[result] <= uses_.whole_end[base.base];
     bool is_used_up = uses_.cut_bytes[base.base] >= result_.values[base.base].bytes / 2;
-    return cuts_ == Cuts::All || lives_on || is_used_up;
+    return slices_ == SlicePolicy::All || lives_on || is_used_up;
   }
 
   void place_view(const Node& node, const View& view) {
@@ -283,12 +283,12 @@ class Placer {
 
   // Places a changed copy in the memory of its source if nothing else needs that source.
   bool write_over_donated(const Node& node, const Value& result) {
-    const Value* renewed = donate_ ? donated_operand(node, result.index()) : nullptr;
+    const Value* donated = donate_ ? donated_operand(node, result.index()) : nullptr;
     const std::uint32_t number = result_.numbers[result];
-    if (renewed == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
+    if (donated == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
       return false;
-    if (renewed->tensor() != result.tensor() || !may_write_over(node, *renewed)) return false;
-    const std::uint32_t block = block_of_[placed(*renewed).base];
+    if (donated->tensor() != result.tensor() || !may_write_over(node, *donated)) return false;
+    const std::uint32_t block = block_of_[placed(*donated).base];
     std::size_t readers = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const PlacedValue& place = placed(*node.operand(i));
@@ -377,7 +377,7 @@ class Placer {
   }
 
   bool may_overwrite(const Node& node, const Value& result, const Value& target) {
-    const Value* renewed = donated_operand(node, result.index());
+    const Value* donated = donated_operand(node, result.index());
     const OpDef* def = node.def();
     const bool is_pointwise = def != nullptr && def->is(OpFlag::Pointwise);
     std::size_t readers = 0;
@@ -385,7 +385,7 @@ class Placer {
       const Value& operand = *node.operand(i);
       if (!lies_in(placed(operand), target)) continue;
       if (operand.tensor() != result.tensor()) return false;
-      if (!is_pointwise && (&operand != renewed || ++readers > 1)) return false;
+      if (!is_pointwise && (&operand != donated || ++readers > 1)) return false;
     }
     return true;
   }
@@ -462,11 +462,11 @@ class Placer {
   const Method& method_;
   const State& state_;
   const WriteOptions& options_;
-  Cuts cuts_;
+  SlicePolicy slices_;
   bool join_;
   bool donate_;
   bool has_donated_ = false;
-  bool has_cuts_ = false;
+  bool has_slices_ = false;
   const NodeOrder& order_;
   Loops loops_;
   Placement result_;
@@ -491,26 +491,26 @@ Result<Placement> place_values(const Program& program, const Method& method, con
   ValueNumbers numbers = number_values(*method.graph, order);
   bool has_joins = false;
   bool has_donated = false;
-  auto best_cuts = [&](bool join, bool renew) -> Result<Placement> {
-    auto placer = [&](Cuts cuts) {
+  auto best_slices = [&](bool join, bool donate) -> Result<Placement> {
+    auto placer = [&](SlicePolicy slices) {
       return Placer(program, method, order, numbers, state, options,
-                    {.cuts = cuts, .join = join, .renew = renew});
+                    {.slices = slices, .join = join, .donate = donate});
     };
-    Placer with_cuts = placer(Cuts::All);
-    TRY(Placement best, with_cuts.run());
-    has_joins |= with_cuts.has_joins();
-    has_donated |= with_cuts.has_donated();
-    if (!with_cuts.has_cuts()) return best;
-    TRY(Placement none, placer(Cuts::None).run());
+    Placer with_slices = placer(SlicePolicy::All);
+    TRY(Placement best, with_slices.run());
+    has_joins |= with_slices.has_joins();
+    has_donated |= with_slices.has_donated();
+    if (!with_slices.has_slices()) return best;
+    TRY(Placement none, placer(SlicePolicy::None).run());
     if (best.arena_bytes <= none.arena_bytes) return best;
-    TRY(best, placer(Cuts::Frugal).run());
+    TRY(best, placer(SlicePolicy::Frugal).run());
     return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
   };
-  TRY(Placement best, best_cuts(true, true));
+  TRY(Placement best, best_slices(true, true));
   const std::pair<bool, bool> others[] = {{true, false}, {false, true}, {false, false}};
-  for (const auto& [join, renew] : others) {
-    if ((!join && !has_joins) || (!renew && !has_donated)) continue;
-    TRY(Placement other, best_cuts(join, renew));
+  for (const auto& [join, donate] : others) {
+    if ((!join && !has_joins) || (!donate && !has_donated)) continue;
+    TRY(Placement other, best_slices(join, donate));
     if (other.arena_bytes < best.arena_bytes) best = std::move(other);
   }
   return best;
