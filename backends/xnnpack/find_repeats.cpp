@@ -68,7 +68,7 @@ class RepeatFinder {
   // True if one delegate with all steps would keep copies worth avoiding. Copies are the packed weights and the node
   // state of all steps but the first.
   bool are_copies_large(std::size_t weight_bytes, std::size_t steps, std::size_t nodes_of_step) const {
-    return context_.options.repeats == Choice::Always ||
+    return context_.options.repeats == Setting::Always ||
            weight_bytes + nodes_of_step * node_bytes >= min_copied_bytes / (steps - 1);
   }
 

@@ -9,12 +9,12 @@
 
 namespace depute::xnnpack {
 
-enum class Choice : std::uint8_t { ByCost, Always, Never };
+enum class Setting : std::uint8_t { ByCost, Always, Never };
 
 struct Options {
   std::vector<std::string> excluded;   // ops that stay on ExecuTorch's kernels: "aten.gelu.default" or "gelu"
-  Choice layer_norm = Choice::ByCost;  // take native_layer_norm, by its parts
-  Choice repeats = Choice::ByCost;     // steps that repeat with the same weights are delegates of their own
+  Setting layer_norm = Setting::ByCost;  // take native_layer_norm, by its parts
+  Setting repeats = Setting::ByCost;     // steps that repeat with the same weights are delegates of their own
   bool half_weights = false;           // store weights as f16
 };
 

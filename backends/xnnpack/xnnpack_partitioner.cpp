@@ -59,7 +59,7 @@ std::vector<std::vector<const Node*>> groups(const Options& options, const Progr
 }
 
 // The option that costs decide where it is not given.
-Choice* choice_of(std::string_view key, Options& options) {
+Setting* setting_of(std::string_view key, Options& options) {
   if (key == "layer_norm") return &options.layer_norm;
   return key == "repeats" ? &options.repeats : nullptr;
 }
@@ -67,7 +67,7 @@ Choice* choice_of(std::string_view key, Options& options) {
 // Steps that repeat with the same weights, of nodes that are in no group.
 std::vector<std::vector<const Node*>> steps(const QueryContext& context,
                                             const std::vector<std::vector<const Node*>>& groups) {
-  if (context.options.repeats == Choice::Never) return {};
+  if (context.options.repeats == Setting::Never) return {};
   std::unordered_set<const Node*> grouped;
   for (const auto& group : groups) grouped.insert(group.begin(), group.end());
   return find_repeats(context, [&](const Node& node) {
@@ -101,9 +101,9 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
   for (const auto& [key, value] : options) {
     if (key == "exclude") {
       partitioner->options_.excluded = split_names(value);
-    } else if (Choice* choice = choice_of(key, partitioner->options_);
-               choice != nullptr && (value == "true" || value == "false")) {
-      *choice = value == "true" ? Choice::Always : Choice::Never;
+    } else if (Setting* setting = setting_of(key, partitioner->options_);
+               setting != nullptr && (value == "true" || value == "false")) {
+      *setting = value == "true" ? Setting::Always : Setting::Never;
     } else if (key == weights_key && (value == "f16" || value == "f32")) {
       partitioner->options_.half_weights = value == "f16";
     } else {

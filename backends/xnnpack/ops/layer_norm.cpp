@@ -24,11 +24,11 @@ Check check_layer_norm(const NodeQuery& node) {
   if (node.call.ints("normalized_shape").size() != 1)
     return refuse_argument(node, "normalized_shape", "one dimension");
   switch (node.options().layer_norm) {
-    case Choice::Always:
+    case Setting::Always:
       return {};
-    case Choice::Never:
+    case Setting::Never:
       return Refusal{"kernel", "layer_norm=false", "layer_norm=true"};
-    case Choice::ByCost:
+    case Setting::ByCost:
       break;
   }
   const Costs costs = costs_of(node);
