@@ -96,7 +96,9 @@ Replacement gradient(Builder& b, const OpCall& call) {
       Dims line(x.rank(), SymInt(1));
       line[dim] = x.sizes()[dim];
       Term places(b, b.view(b.own(spacing.as_value()), line));
-      derivative = gradient_at_places(x, dim, places.to(computing_type(places.dtype())), is_second_order);
+      // Steps between integers are integers in eager, where a product with 0 has no sign.
+      if (is_floating(places.dtype())) places = places.to(computing_type(places.dtype()));
+      derivative = gradient_at_places(x, dim, places, is_second_order);
     } else {
       derivative = gradient_evenly(x, dim, spacing.as_double(), is_second_order);
     }
