@@ -138,7 +138,7 @@ def is_undefined(arguments, results):
         return False
     given = {argument.name: value for argument, value in arguments}
     rows = given.get("sorted_sequence", given.get("boundaries"))
-    if isinstance(rows, torch.Tensor):
+    if isinstance(rows, torch.Tensor) and not rows.is_complex():
         rows = rows if given.get("sorter") is None else rows.gather(-1, given["sorter"])
         if not bool((rows[..., 1:] >= rows[..., :-1]).all()):
             return True
@@ -264,6 +264,8 @@ class Case:
             return True
         if self.name.startswith("aten.copysign.") and any(bool(t.isnan().any()) for t in tensors_of(self.arguments[1:])):
             return True  # a NaN has a sign that conversions change
+        if "matrix_exp" in self.name and any(bool(t.isnan().any()) for t in tensors_of(self.arguments)):
+            return True  # of several matrices, torch skips those whose norm is no number
         if told(self.arguments, "alpha") == -(2**63):
             return True  # torch negates it
         variable = self.arguments[0][1]

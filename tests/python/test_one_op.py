@@ -54,6 +54,7 @@ FAULTS = {
     "distances_of_order_0_with_nan": ("aten._cdist_forward.default", [torch.tensor([[math.nan, 1.0], [2.0, 3.0]]), torch.rand(3, 2), 0.0, None]),
     "index_add_of_integers_by_a_fraction": ("aten.index_add.default", [INT([1, 2, 3]), 0, INT([0, 0]), INT([5, 6]), 1.75]),
     "renorm_of_a_large_order": ("aten.renorm.default", [torch.tensor([[-3.5, 2.5, -0.5]]), 1e30, -1, 3.0]),
+    "log_softmax_of_a_number": ("aten._log_softmax.default", [torch.tensor(7.0, dtype=torch.float64), -1, False]),
     "gradient_at_integers_that_return": ("aten.gradient.tensorarrayint", [INT([3, 5, 8, 1, 2]), [INT([0, -5, 2, 0, 2])], 0, 1]),
     "gradient_at_integers_of_equal_distance": ("aten.gradient.tensorarrayint", [INT([3, 5, 8, 1, 2]), [INT([0, -3, -3, 0, -3])], 0, 1]),
     "dequantization_by_zero_points_of_i32": (

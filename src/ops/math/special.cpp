@@ -113,7 +113,7 @@ Replacement i1(Builder& b, const OpCall& call) {
 // --- gamma functions, in f64: Stirling's series for y >= 10; smaller arguments are shifted up
 //
 // z (z + 1) ... (z + 9) is the product of z^2 + 9z + k (9 - k), each the product of two factors.
-constexpr double shift = 10;
+constexpr double series_start = 10;
 constexpr double pairs[] = {0, 8, 14, 18, 20};
 
 struct Gamma {
@@ -123,9 +123,9 @@ struct Gamma {
   explicit Gamma(const Term& given)
       : x(given),
         z(where(given < 0.5, 1.0 - given, given)),
-        y(where(z < shift, z + shift, z)),
+        y(where(z < series_start, z + series_start, z)),
         is_mirrored(given < 0.5),
-        is_small(z < shift),
+        is_small(z < series_start),
         part(given - given.call("aten.round.default")) {}
 };
 Term lgamma_of(const Term& argument) {

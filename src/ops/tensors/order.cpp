@@ -160,7 +160,7 @@ Replacement median_along(Builder& b, const OpCall& call, bool ignores_nan) {
   Sorted sorted = sorted_of(x, dim, false);
   return pick(call, sorted, dim, middle(sorted, dim, ignores_nan));
 }
-Types infer_whole(const OpCall& call) {
+Types infer_one_element(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, {});
 }
 Replacement median_of_all(Builder& b, const OpCall& call, bool ignores_nan) {
@@ -330,10 +330,10 @@ std::span<const OpLine> order_ops() {
       {"aten.kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
        "indices)",
        written_by("kthvalue.values", composite(infer_dim_reduction_pair, kthvalue))},
-      {"aten.median(Tensor self)", composite(infer_whole, given<median_of_all, false>)},
+      {"aten.median(Tensor self)", composite(infer_one_element, given<median_of_all, false>)},
       {"aten.median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
        written_by("median.dim_values", composite(infer_dim_reduction_pair, given<median_along, false>))},
-      {"aten.nanmedian(Tensor self)", composite(infer_whole, given<median_of_all, true>)},
+      {"aten.nanmedian(Tensor self)", composite(infer_one_element, given<median_of_all, true>)},
       {"aten.nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
        written_by("nanmedian.dim_values", composite(infer_dim_reduction_pair, given<median_along, true>))},
       {"aten.mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
