@@ -1,6 +1,7 @@
 """What may be named where: ops in their records, backends in their folders."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,49 @@ def test_tops_of_public_headers_are_found():
         "cli",
         "src",
     ]
+
+
+# --- folders that a reader can take in, and one entity a name
+
+MAX_FILES = 40  # side by side in a folder
+PRODUCT = ("src", "include", "backends", "tools", "driver", "cli", "python")
+
+
+def test_folders_have_few_files():
+    counts = Counter(path.parent for top in PRODUCT for path in (ROOT / top).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert {str(folder.relative_to(ROOT)): count for folder, count in counts.items() if count > MAX_FILES} == {}
+
+
+ENTITY = re.compile(
+    r"namespace\s*([\w:]*)\s*\{|\b(?:struct|class|enum class)\s+(?:[A-Z]+_API\s+)?([\w:]+)\s*(?:final\s*)?(?::[^;{}()]*)?\{|\{|\}"
+)
+
+
+def entities(text):
+    """The types that a file defines in named namespaces, as written there: `depute::Graph`."""
+    text = re.sub(r'"(\\.|[^"\\\n])*"|\'(\\.|[^\'\\\n])*\'', "", without_comments(text))
+    scopes = []  # names of open namespaces; None for an unnamed one and for every other brace
+    for match in ENTITY.finditer(text):
+        if match[0] == "}":
+            if scopes:
+                scopes.pop()
+        elif match[0].startswith("namespace"):
+            scopes.append(match[1] or None)
+        else:
+            if match[2] and "::" not in match[2] and None not in scopes:  # not Outer::Inner
+                yield "::".join([*scopes, match[2]])
+            scopes.append(None)
+
+
+def test_a_type_is_defined_once():
+    defined = {}
+    for path in files_of(*PRODUCT):
+        for name in set(entities(path.read_text())):
+            defined.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert len(defined) > 500
+    assert {name: places for name, places in defined.items() if len(places) > 1} == {}
+
+
+def test_entities_are_found():
+    text = "namespace a { struct B { enum class C { X }; }; namespace { class D {}; } class E : public B { void f() {} }; struct F; struct B::G {}; }"
+    assert list(entities(text)) == ["a::B", "a::E"]
