@@ -11,7 +11,7 @@ namespace {
 
 #define DEPUTE_ROW(name, function) Pass{name, function},
 constexpr Pass normal_passes[] = {DEPUTE_PASSES(DEPUTE_ROW)};
-constexpr Pass passes_of_undelegated[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
+constexpr Pass undelegated_pass_list[] = {DEPUTE_UNDELEGATED_PASSES(DEPUTE_ROW)};
 #undef DEPUTE_ROW
 
 Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormalizeOptions& options) {
@@ -29,7 +29,7 @@ std::span<const Pass> all_passes() {
 }
 
 std::span<const Pass> undelegated_passes() {
-  return passes_of_undelegated;
+  return undelegated_pass_list;
 }
 
 Result<Program> normalize(Program program, const NormalizeOptions& options) {
@@ -37,7 +37,7 @@ Result<Program> normalize(Program program, const NormalizeOptions& options) {
 }
 
 Result<Program> normalize_undelegated(Program program, const NormalizeOptions& options) {
-  return run_guarded(program, passes_of_undelegated, options);
+  return run_guarded(program, undelegated_pass_list, options);
 }
 
 }  // namespace depute

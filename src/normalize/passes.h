@@ -46,18 +46,18 @@
 // Passes of normalize_undelegated(), for undelegated nodes. The program may come from outside, with bodies that
 // several nodes share. Kernel forms are chosen once types are explicit; they may contain ops that decompose
 // and promote.
-#define DEPUTE_LEFTOVER_PASSES(pass)                  \
-  pass("split-leftover-bodies", split_bodies)         \
-  pass("decompose-leftovers", decompose)              \
-  pass("promote-leftovers", promote_types)            \
-  pass("fit-kernels", fit_kernels)                    \
-  pass("decompose-fitted", decompose)                 \
-  pass("promote-fitted", promote_types)               \
-  pass("remove-leftover-noops", remove_noops)         \
-  pass("merge-leftovers", merge_repeated_calls)       \
-  pass("fold-leftovers", fold_constants)              \
-  pass("remove-dead-leftovers", remove_dead_code)     \
-  pass("prune-leftover-constants", prune_constants)
+#define DEPUTE_UNDELEGATED_PASSES(pass)                \
+  pass("split-undelegated-bodies", split_bodies)       \
+  pass("decompose-undelegated", decompose)             \
+  pass("promote-undelegated", promote_types)           \
+  pass("fit-kernels", fit_kernels)                     \
+  pass("decompose-fitted", decompose)                  \
+  pass("promote-fitted", promote_types)                \
+  pass("remove-undelegated-noops", remove_noops)       \
+  pass("merge-undelegated", merge_repeated_calls)      \
+  pass("fold-undelegated", fold_constants)             \
+  pass("remove-dead-undelegated", remove_dead_code)    \
+  pass("prune-undelegated-constants", prune_constants)
 
 // clang-format on
 
@@ -65,7 +65,7 @@ namespace depute {
 
 #define DEPUTE_DECLARE(name, function) Status function(Program& program, const NormalizeOptions& options);
 DEPUTE_PASSES(DEPUTE_DECLARE)
-DEPUTE_LEFTOVER_PASSES(DEPUTE_DECLARE)
+DEPUTE_UNDELEGATED_PASSES(DEPUTE_DECLARE)
 #undef DEPUTE_DECLARE
 
 struct Pass {

@@ -102,8 +102,8 @@ def lower_as_one_delegate(model: Path, out: Path, *options) -> Run:
     """`depute lower --backend xnnpack`, which must leave nothing but sizes to the runtime's own kernels."""
     run = lower(model, out, "--backend", "xnnpack", *options)
     assert re.search(r"^Total delegated subgraphs: 1$", run.stdout, re.MULTILINE), run.stdout
-    leftovers = re.findall(r"^  \d+ x (\S+):", run.stdout, re.MULTILINE)
-    assert set(leftovers) <= {"aten.sym_size.int"}, run.stdout
+    undelegated = re.findall(r"^  \d+ x (\S+):", run.stdout, re.MULTILINE)
+    assert set(undelegated) <= {"aten.sym_size.int"}, run.stdout
     return run
 
 

@@ -328,9 +328,9 @@ def check(work):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if done.returncode != 0:
             return op, "refused", f"{place}: {done.stderr[:300]}"
-        leftovers = re.findall(r"^  \d+ x (\S+):", done.stdout, re.MULTILINE)
-        if "Total delegated subgraphs: 1\n" not in done.stdout or leftovers:
-            return op, "not delegated", f"{place}: {' '.join(leftovers)}"
+        undelegated = re.findall(r"^  \d+ x (\S+):", done.stdout, re.MULTILINE)
+        if "Total delegated subgraphs: 1\n" not in done.stdout or undelegated:
+            return op, "not delegated", f"{place}: {' '.join(undelegated)}"
 
         def judge(got):
             # one quantum, and a trifle for its own roundings
