@@ -96,10 +96,7 @@ struct Mode {
 };
 
 constexpr Shape all_shapes[] = {{"chain", chain}, {"window", window}, {"transformer", transformer}};
-constexpr Mode all_modes[] = {{"settled", RegionMode::Settled},
-                              {"fx", RegionMode::Fx},
-                              {"earliest", RegionMode::Earliest},
-                              {"connected", RegionMode::Connected}};
+constexpr Mode all_modes[] = {{"settled", RegionMode::Settled}, {"fx", RegionMode::Fx}};
 
 void register_all() {
   for (const Shape& shape : all_shapes) {

@@ -8,10 +8,8 @@
 #include <random>
 #include <string>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/pattern_partitioner.h"
-#include "depute/backend/plan_together.h"
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/program/program.h"
 
 namespace depute {

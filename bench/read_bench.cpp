@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/mlp_file.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "read/pt2/read_pt2.h"
 
 namespace depute {

@@ -7,11 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "depute/backend/filtered_partitioner.h"
+#include "depute/backend/pins.h"
 #include "depute/compiler/worker.h"
-#include "lower/support_json.h"
-#include "support/suggest.h"
-#include "support/try.h"
+#include "depute/program/result.h"
 
 namespace depute {
 namespace {
@@ -67,17 +65,15 @@ Json json_of(const BackendEntry& entry) {
   Json json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
   json["options"] = Json::object();
   for (const auto& [key, meaning] : options_of(entry)) json["options"][key] = meaning;
-  json["support"] = Json::array();
-  for (const SupportRow& row : support_matrix(entry).value_or(std::vector<SupportRow>()))
-    json["support"].push_back(json_of(row));
+  json["support"] = Json::parse(support_json(support_matrix(entry).value_or(std::vector<SupportRow>())));
   return json;
 }
 
 // An unknown name may be a worker program on PATH, or exec:PATH.
 Status add_worker(Compiler& compiler, std::string& name) {
-  TRY(BackendRequest request, parse_backend_argument(name));
+  DEPUTE_TRY(BackendRequest request, parse_backend_argument(name));
   std::vector<BackendRequest> requests = {std::move(request)};
-  TRY_STATUS(add_workers(compiler, requests));
+  DEPUTE_TRY_STATUS(add_workers(compiler, requests));
   name = requests[0].name;
   return {};
 }

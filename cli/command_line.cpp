@@ -15,10 +15,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "support/clean_up.h"
-#include "support/guarded.h"
-#include "support/printable.h"
-#include "support/process_memory.h"
+#include "depute/compiler/worker.h"
+#include "depute/program/result.h"
 
 namespace depute {
 
@@ -63,7 +61,7 @@ int print_out(const std::string& text) {
 Status write_to(std::FILE* stream, const std::string& text) {
   bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
   if (written) return {};
-  if (errno == EPIPE) end_by_signal(SIGPIPE);  // as other programs do, when `head` has seen enough
+  if (errno == EPIPE) end_process(SIGPIPE);  // as other programs do, when `head` has seen enough
   return failure("write", stream == stdout ? "standard output" : "standard error", std::strerror(errno));
 }
 
@@ -88,8 +86,7 @@ void fill_standard_streams() {
 
 int run_command_line(int argc, char** argv, Compiler& compiler) {
   fill_standard_streams();
-  clean_up_on_signals();
-  set_up_memory();
+  set_up_process();
   try {
     std::vector<Command> commands = {
         lower_command(compiler),    explain_command(compiler), doctor_command(compiler),
@@ -102,7 +99,7 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
     // argv may be empty: a process can be started without a name.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
     const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);
-    run_clean_ups();  // ends idle workers here, because the compiler object is never destroyed
+    clean_up_process();  // ends idle workers here, because the compiler object is never destroyed
     return code;
   } catch (const std::exception& exception) {
     return report_error(diagnostic_of(exception));

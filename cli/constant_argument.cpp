@@ -5,9 +5,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "ir/text/element_text.h"
-#include "support/try.h"
-
 namespace depute {
 namespace {
 
@@ -39,7 +36,7 @@ Status append_elements(const json& nested, std::span<const SymInt> sizes, Scalar
     if (!nested.is_array() || static_cast<std::int64_t>(nested.size()) != sizes[0].value()) {
       return bad_value("the lists of a tensor differ in length");
     }
-    for (const json& part : nested) TRY_STATUS(append_elements(part, sizes.subspan(1), dtype, bytes));
+    for (const json& part : nested) DEPUTE_TRY_STATUS(append_elements(part, sizes.subspan(1), dtype, bytes));
     return {};
   }
   const std::size_t start = bytes.size();
@@ -59,20 +56,20 @@ Result<TensorData> tensor_of(const json& value) {
   auto dtype = scalar_type_from_name(value["dtype"].get<std::string>());
   if (!dtype || is_complex(*dtype))
     return bad_value(fmt::format("there is no dtype {}", value["dtype"].dump()));
-  TRY(Dims sizes, sizes_of(value["tensor"]));
+  DEPUTE_TRY(Dims sizes, sizes_of(value["tensor"]));
   std::vector<std::byte> bytes;
-  TRY_STATUS(append_elements(value["tensor"], {sizes.data(), sizes.size()}, *dtype, bytes));
+  DEPUTE_TRY_STATUS(append_elements(value["tensor"], {sizes.data(), sizes.size()}, *dtype, bytes));
   return make_data(make_tensor(*dtype, std::move(sizes)), std::move(bytes));
 }
 
 Status append_values(const json& value, std::size_t depth, std::vector<ConstantValue>& values) {
   if (depth > max_depth) return bad_value("lists too deep inside each other");
   if (value.is_array()) {
-    for (const json& element : value) TRY_STATUS(append_values(element, depth + 1, values));
+    for (const json& element : value) DEPUTE_TRY_STATUS(append_values(element, depth + 1, values));
     return {};
   }
   if (value.is_object()) {
-    TRY(TensorData tensor, tensor_of(value));
+    DEPUTE_TRY(TensorData tensor, tensor_of(value));
     values.emplace_back(std::move(tensor));
   } else if (value.is_boolean()) {
     values.emplace_back(value.get<bool>());
@@ -105,7 +102,7 @@ Result<ConstantMethod> parse_constant_argument(const std::string& text) {
   if (value.is_discarded()) {
     return bad_value(fmt::format("'{}' is not JSON", text.substr(equals + 1)));
   }
-  TRY_STATUS(append_values(value, 0, method.values));
+  DEPUTE_TRY_STATUS(append_values(value, 0, method.values));
   if (method.values.empty()) return bad_value("an empty list: a method returns something");
   return method;
 }

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "depute/compiler/constant_method.h"
+#include "depute/program/program.h"
 #include "depute/program/result.h"
 
 namespace depute {

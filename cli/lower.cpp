@@ -7,7 +7,6 @@
 
 #include "cli/commands.h"
 #include "cli/request.h"
-#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -53,14 +52,14 @@ Result<DataFile> parse_ptd_argument(const std::string& text) {
 }
 
 Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
-  TRY(CompileOptions options, read_request(arguments.request));
-  TRY(options.requirements, parse_requirements(arguments.require));
+  DEPUTE_TRY(CompileOptions options, read_request(arguments.request));
+  DEPUTE_TRY(options.requirements, parse_requirements(arguments.require));
   options.output = arguments.output;
   if (options.output.empty()) {
-    TRY(options.output, default_output(options));
+    DEPUTE_TRY(options.output, default_output(options));
   }
   for (const std::string& text : arguments.ptd) {
-    TRY(DataFile file, parse_ptd_argument(text));
+    DEPUTE_TRY(DataFile file, parse_ptd_argument(text));
     options.ptd.push_back(std::move(file));
   }
   options.debug_map = arguments.debug_map;

@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
-#include "support/suggest.h"
+#include "depute/program/result.h"
 
 namespace depute {
 namespace {

@@ -13,13 +13,8 @@
 #include "cli/commands.h"
 #include "cli/constant_argument.h"
 #include "depute/compiler/worker.h"
-#include "depute/program/print.h"
-#include "read/read_program.h"
-#include "support/byte_size.h"
-#include "support/mapped_file.h"
-#include "support/output_set.h"
-#include "support/suggest.h"
-#include "support/try.h"
+#include "depute/program/result.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {
@@ -37,17 +32,6 @@ Status check_names(const std::vector<std::pair<std::string, std::string>>& metho
   for (const auto& [name, file] : methods) {
     if (std::ranges::count(methods, name, &std::pair<std::string, std::string>::first) == 1) continue;
     return failure("usage", "--method", fmt::format("there are two methods '{}'", name));
-  }
-  return {};
-}
-
-Status check_reports(const std::vector<std::string>& reports) {
-  for (const std::string& path : reports) {
-    if (report_format(path) != nullptr || is_standard_output(path)) continue;
-    std::vector<std::string_view> endings;
-    for (const ReportFormat& format : report_formats()) endings.push_back(format.ending);
-    return failure("usage", "--report",
-                   fmt::format("'{}' ends in none of {}", path, fmt::join(endings, ", ")));
   }
   return {};
 }
@@ -170,41 +154,41 @@ std::vector<Option> request_options(RequestArguments& arguments) {
 Result<CompileOptions> read_request(const RequestArguments& arguments) {
   CompileOptions options;
   options.input = arguments.model;
-  TRY_STATUS(check_backends(arguments.backends));
+  DEPUTE_TRY_STATUS(check_backends(arguments.backends));
   for (const std::string& text : arguments.backends) {
-    TRY(BackendRequest request, parse_backend_argument(text));
+    DEPUTE_TRY(BackendRequest request, parse_backend_argument(text));
     options.lower.backends.push_back(std::move(request));
   }
   for (const std::string& text : arguments.methods) {
-    TRY(auto method, parse_method_argument(text));
+    DEPUTE_TRY(auto method, parse_method_argument(text));
     options.methods.push_back(std::move(method));
   }
   for (const std::string& text : arguments.constants) {
-    TRY(ConstantMethod method, parse_constant_argument(text));
+    DEPUTE_TRY(ConstantMethod method, parse_constant_argument(text));
     options.lower.constants.push_back(std::move(method));
   }
   for (const std::string& text : arguments.bounds) {
-    TRY(auto bound, parse_bound_argument(text));
+    DEPUTE_TRY(auto bound, parse_bound_argument(text));
     if (options.lower.bounds.insert(std::move(bound)).second) continue;
     return failure("usage", "--bound", fmt::format("'{}' is the second bound of its size", text));
   }
   for (const std::string& text : arguments.quantize) {
-    TRY(QuantizeRule rule, parse_quantize_rule(text));
+    DEPUTE_TRY(QuantizeRule rule, parse_quantize_rule(text));
     options.lower.quantize.push_back(std::move(rule));
   }
   for (const std::string& text : arguments.calibrate) {
-    TRY(auto calibration, parse_calibrate_argument(text));
+    DEPUTE_TRY(auto calibration, parse_calibrate_argument(text));
     options.calibrate.push_back(std::move(calibration));
   }
   options.read_before = arguments.kernels;
-  TRY(options.lower.cache, read_cache(arguments));
+  DEPUTE_TRY(options.lower.cache, read_cache(arguments));
   if (options.input.empty() && options.methods.empty()) {
     return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");
   }
-  TRY_STATUS(check_names(options.methods));
-  TRY_STATUS(check_reports(arguments.reports));
+  DEPUTE_TRY_STATUS(check_names(options.methods));
+  DEPUTE_TRY_STATUS(check_reports(arguments.reports));
   options.reports = arguments.reports;
-  TRY_STATUS(check_step(arguments.dump_after));
+  DEPUTE_TRY_STATUS(check_step(arguments.dump_after));
   options.lower.jobs =
       arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
   options.lower.verify_each_pass = arguments.verify;
@@ -213,15 +197,6 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
 }
 
 namespace {
-
-Status add_kernels(const std::vector<std::string>& files, Compiler& compiler) {
-  for (const std::string& path : files) {
-    TRY(std::shared_ptr<const MappedFile> file, open_input(path));
-    const std::span<const std::byte> bytes = file->bytes();
-    TRY_STATUS(compiler.add_kernels({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path));
-  }
-  return {};
-}
 
 WorkerOptions read_worker_options(const RequestArguments& arguments) {
   WorkerOptions options;
@@ -248,11 +223,6 @@ bool holds_lock(const Report& report, const std::string& lock, std::string_view 
     changed.details.push_back(fmt::format("and {} more; --report lists all", more));
   report_error(changed);
   return false;
-}
-
-bool writes_standard_output(const CompileOptions& options) {
-  return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
-         std::ranges::any_of(options.reports, is_standard_output);
 }
 
 namespace {
@@ -298,8 +268,8 @@ class ProgressLine {
 }  // namespace
 
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
-  TRY_STATUS(add_kernels(arguments.kernels, compiler));
-  TRY_STATUS(add_workers(compiler, options.lower.backends, read_worker_options(arguments)));
+  for (const std::string& path : arguments.kernels) DEPUTE_TRY_STATUS(compiler.add_kernel_file(path));
+  DEPUTE_TRY_STATUS(add_workers(compiler, options.lower.backends, read_worker_options(arguments)));
   Status dumped;
   ProgressLine progress;
   if (!arguments.dump_after.empty() || progress.is_wanted()) {

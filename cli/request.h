@@ -46,7 +46,4 @@ Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions o
 // True if the partitioning matches the lock `lock`. Otherwise prints the differences to standard error.
 bool holds_lock(const Report& report, const std::string& lock, std::string_view hint);
 
-// True if an output goes to standard output, so that messages must go to standard error.
-bool writes_standard_output(const CompileOptions& options);
-
 }  // namespace depute

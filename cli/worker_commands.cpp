@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "depute/backend/serve_backend.h"
 #include "depute/compiler/worker.h"
-#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -32,7 +31,7 @@ int run_replay(const WorkerArguments& arguments) {
 
 // Parses "exec:PATH", or finds the named worker on PATH.
 Result<std::pair<std::string, std::string>> find_tested(const std::string& name) {
-  TRY(const BackendRequest request, parse_backend_argument(name));
+  DEPUTE_TRY(const BackendRequest request, parse_backend_argument(name));
   const std::string program = request.program.empty() ? find_worker(request.name) : request.program;
   if (!program.empty()) return std::pair(worker_name(program.c_str()), program);
   return failure("usage", "NAME", fmt::format("there is no depute-backend-{} on PATH", name),

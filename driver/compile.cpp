@@ -2,6 +2,7 @@
 #include "depute/compiler/compile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "depute/compiler/version.h"
+#include "depute/api.h"
 #include "depute/tools/lock.h"
 #include "normalize/passes.h"
 #include "plan/data_file.h"
@@ -27,6 +28,23 @@
 #include "write/write_pte.h"
 
 namespace depute {
+
+Status check_reports(const std::vector<std::string>& reports) {
+  for (const std::string& path : reports) {
+    if (report_format(path) != nullptr || is_standard_output(path)) continue;
+    std::vector<std::string_view> endings;
+    for (const ReportFormat& format : report_formats()) endings.push_back(format.ending);
+    return failure("usage", "--report",
+                   fmt::format("'{}' ends in none of {}", path, fmt::join(endings, ", ")));
+  }
+  return {};
+}
+
+bool writes_standard_output(const CompileOptions& options) {
+  return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
+         std::ranges::any_of(options.reports, is_standard_output);
+}
+
 namespace {
 
 // Paths of .ptd files, each once: several patterns may share a file.

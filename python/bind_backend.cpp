@@ -19,10 +19,9 @@
 #include <unordered_set>
 
 #include "bind_data.h"
-#include "depute/backend/delegate_mapping.h"
-#include "depute/backend/named_data_store.h"
 #include "depute/backend/partitioner.h"
 #include "depute/backend/proposal.h"
+#include "depute/program/walk.h"
 
 namespace depute::python {
 namespace {
@@ -32,32 +31,6 @@ nb::object callback(const char* name) {
 }
 
 // --- partitioners
-
-// Returns the graphs of a method in the order of read_method(): its own, then bodies, depth first.
-std::vector<const Graph*> graphs_of(const Method& method) {
-  std::vector<const Graph*> graphs;
-  std::unordered_set<const Graph*> seen;
-  std::vector<const Graph*> pending = {method.graph.get()};
-  while (!pending.empty()) {
-    const Graph* graph = pending.back();
-    pending.pop_back();
-    if (!seen.insert(graph).second) continue;
-    graphs.push_back(graph);
-    std::vector<const Graph*> bodies;
-    const auto collect = [&](const auto& self, const Argument& arg) -> void {
-      if (arg.kind == Argument::Kind::Graph) bodies.push_back(arg.as_graph());
-      if (arg.kind == Argument::Kind::List) {
-        for (const Argument& element : arg.as_list()) self(self, element);
-      }
-    };
-    for (const Node& node : graph->nodes()) {
-      for (const Argument& arg : node.args()) collect(collect, arg);
-      for (const auto& [key, arg] : node.kwargs()) collect(collect, arg);
-    }
-    pending.insert(pending.end(), bodies.rbegin(), bodies.rend());
-  }
-  return graphs;
-}
 
 // The rows that _callbacks.partition() returns. A place is a graph number and a node number in Python's
 // order; -1 is the graph's return.
@@ -114,7 +87,7 @@ class PythonPartitioner final : public Partitioner {
     for (const auto& [tag, backend, specs] : tagged.tags) {
       result.partition_tags[Name(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
     }
-    std::vector<const Graph*> graphs = graphs_of(method);
+    const std::vector<const Graph*> graphs = graphs_of(method);  // in the order of read_method()
     std::vector<std::vector<const Node*>> nodes(graphs.size());
     for (std::size_t i = 0; i < graphs.size(); ++i) {
       for (const Node& node : graphs[i]->nodes()) nodes[i].push_back(&node);

@@ -15,7 +15,6 @@
 #include <tuple>
 
 #include "bind.h"
-#include "depute/backend/validation.h"
 #include "depute/compiler/command_line.h"
 #include "depute/compiler/compile.h"
 #include "depute/compiler/normalize.h"

@@ -8,7 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind_data.h"
-#include "depute/program/data_place.h"
+#include "depute/program/data.h"
 #include "depute/program/op.h"
 
 namespace depute::python {

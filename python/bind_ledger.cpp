@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bind.h"
-#include "depute/program/data_place.h"
+#include "depute/program/data.h"
 #include "depute/tools/byte_ledger.h"
 
 namespace depute::python {

@@ -13,14 +13,10 @@
 #include <set>
 
 #include "bind_data.h"
-#include "depute/compiler/constant_method.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/compiler/verify_input.h"
-#include "depute/program/data_place.h"
-#include "depute/program/equal.h"
+#include "depute/program/data.h"
 #include "depute/program/inspect.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute::python {
 

@@ -1,13 +1,13 @@
 // The steps of a compilation, in order: load, quantize, to_edge, to_backend, lower_undelegated, to_executorch,
-// write. Each makes one stage (stages.h) of the stage before it.
+// write. Each makes one stage (compiler.h) of the stage before it.
 #include "depute/compiler/compiler.h"
 
 #include <fmt/format.h>
 
+#include "depute/api.h"
 #include "depute/backend/backend_op.h"
 #include "depute/compiler/normalize.h"
-#include "depute/compiler/verify_input.h"
-#include "depute/compiler/version.h"
+#include "depute/program/program.h"
 #include "ir/sym/narrow_ranges.h"
 #include "ir/verify.h"
 #include "lower/delegate_parts.h"
@@ -52,6 +52,12 @@ Program take(Stage& stage, const Registry& registry) {
 }
 
 }  // namespace
+
+Status Compiler::add_kernel_file(const std::string& path) {
+  TRY(const std::shared_ptr<const MappedFile> file, open_input(path));
+  const std::span<const std::byte> bytes = file->bytes();
+  return add_kernels({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
 
 Result<Exported> Compiler::load(const std::string& path) const {
   return guarded([&]() -> Result<Exported> {

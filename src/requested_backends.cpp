@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/plan_together.h"
+#include "depute/backend/partitioners.h"
+#include "depute/backend/pins.h"
+#include "depute/program/result.h"
 #include "lower/guarded_backend.h"
-#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "depute/compiler/stages.h"
+#include "depute/compiler/compiler.h"
 
 namespace depute::internal {
 

@@ -1,12 +1,8 @@
-#include "backends/demo/demo_backend.h"
+#include "demo_backend.h"
 
-#include <fmt/format.h>
-
-#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/backend.h"
 #include "depute/backend/registry.h"
-#include "ir/walk.h"
-#include "support/check.h"
-#include "support/try.h"
+#include "depute/program/walk.h"
 
 namespace depute::demo {
 namespace {
@@ -45,14 +41,14 @@ NodeSupport support(const Node& node) {
 class DemoProgram {
  public:
   Status add(std::string_view op, std::initializer_list<const Node*> nodes) {
-    TRY(DelegateDebugId id, mapping_.insert(nodes));
-    text_ += fmt::format("{},{},", op, std::get<std::int64_t>(id));
+    DEPUTE_TRY(DelegateDebugId id, mapping_.insert(nodes));
+    text_ += std::string(op) + "," + std::to_string(std::get<std::int64_t>(id)) + ",";
     ++count_;
     return {};
   }
 
   PreprocessResult finish() && {
-    std::string blob = fmt::format("{}#{}", count_, text_);
+    std::string blob = std::to_string(count_) + "#" + text_;
     return {.processed_bytes = storage_of(blob),
             .debug_handle_map = mapping_.mapping(),
             .data_store_output = {},
@@ -73,13 +69,13 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
   for (const Node& node : edge_program.methods.at(0)->graph->nodes()) {
     if (fusable_relu(node) != nullptr) continue;  // emitted with its relu
     if (node.op() == relu && fused_convolution(node) != nullptr) {
-      TRY_STATUS(program.add("conv_relu_op", {fused_convolution(node), &node}));
+      DEPUTE_TRY_STATUS(program.add("conv_relu_op", {fused_convolution(node), &node}));
     } else if (node.op() == tangent) {
-      TRY_STATUS(program.add("sin_decomp_from_tan", {&node}));
-      TRY_STATUS(program.add("cos_decomp_from_tan", {&node}));
-      TRY_STATUS(program.add("div_decomp_from_tan", {&node}));
+      DEPUTE_TRY_STATUS(program.add("sin_decomp_from_tan", {&node}));
+      DEPUTE_TRY_STATUS(program.add("cos_decomp_from_tan", {&node}));
+      DEPUTE_TRY_STATUS(program.add("div_decomp_from_tan", {&node}));
     } else {
-      return failure("demo", node.display_name(), fmt::format("{} is not supported", node.op().str()),
+      return failure("demo", node.display_name(), std::string(node.op().str()) + " is not supported",
                      "use the demo partitioner, which leaves it to the portable runtime");
     }
   }
@@ -96,13 +92,15 @@ Result<std::string> DemoBackend::describe(std::span<const std::byte> processed_b
     const std::size_t name = blob.find(',');
     const std::size_t id = name == blob.npos ? name : blob.find(',', name + 1);
     if (id == blob.npos) return failure("demo", "", "the last instruction is cut off");
-    text += fmt::format("{} {}\n", blob.substr(name + 1, id - name - 1), blob.substr(0, name));
+    text.append(blob.substr(name + 1, id - name - 1)).append(" ").append(blob.substr(0, name)).append("\n");
     blob.remove_prefix(id + 1);
   }
   return text;
 }
 
-Result<Proposal> DemoPartitioner::propose(const Program&, const Method& method) const {
+namespace {
+
+Proposal propose(const Program&, const Method& method) {
   Proposal proposal{.support = support,
                     .options = {.owner = "demo", .spec = {"BackendWithDelegateMappingDemo", {}}}};
   for (const Graph* graph : graphs_of(method)) {
@@ -113,6 +111,10 @@ Result<Proposal> DemoPartitioner::propose(const Program&, const Method& method) 
   return proposal;
 }
 
+}  // namespace
+
+DemoPartitioner::DemoPartitioner() : ProposalPartitioner(propose) {}
+
 void register_backend(Registry& registry) {
   BackendEntry entry;
   entry.name = "demo";
@@ -121,7 +123,7 @@ void register_backend(Registry& registry) {
   entry.is_template = true;
   entry.make_partitioner = [](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
     if (!options.empty())
-      return failure("usage", "--backend demo", fmt::format("unknown option '{}'", options[0].first),
+      return failure("usage", "--backend demo", "unknown option '" + options[0].first + "'",
                      "`depute backends demo` lists the options");
     return std::make_unique<DemoPartitioner>();
   };
@@ -130,8 +132,7 @@ void register_backend(Registry& registry) {
                                    {std::string(relu), "follows such a convolution"},
                                    {std::string(tangent), ""}};
   };
-  Status added = registry.add(std::move(entry));
-  CHECK(added.has_value()) << added.error().str();
+  registry.add(std::move(entry)).value();
 }
 
 }  // namespace depute::demo

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "depute/backend/backend.h"
-#include "depute/backend/proposing_partitioner.h"
+#include "depute/backend/partitioner.h"
 
 namespace depute::demo {
 
@@ -25,9 +25,8 @@ class DemoBackend : public Backend {
 };
 
 // Takes every tangent, and each convolution whose only user is a relu, together with that relu.
-class DemoPartitioner : public ProposingPartitioner {
- protected:
-  Result<Proposal> propose(const Program& program, const Method& method) const override;
+struct DemoPartitioner : ProposalPartitioner {
+  DemoPartitioner();
 };
 
 }  // namespace depute::demo

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/program/equal.h"
 #include "depute/program/op.h"
+#include "depute/program/program.h"
 #include "quantized_ops.h"
 
 namespace depute::openvino {

@@ -8,7 +8,7 @@
 
 #include "child_process.h"
 #include "compile.h"
-#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/backend.h"
 #include "depute/program/op.h"
 #include "keep_precision.h"
 #include "openvino_partitioner.h"
@@ -135,7 +135,7 @@ BackendEntry openvino_backend() {
   entry.name = "openvino";
   entry.description = "ExecuTorch's OpenvinoBackend: what OpenVINO compiles for the CPU of this machine";
   entry.backend = std::make_unique<OpenvinoBackend>();
-  entry.make_partitioner = OpenvinoPartitioner::make;
+  entry.make_partitioner = make_openvino_partitioner;
   entry.support = [] {
     std::vector<SupportRow> rows;
     if (!toolkit()) return rows;

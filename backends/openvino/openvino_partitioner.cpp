@@ -13,12 +13,18 @@
 #include "compile.h"
 #include "convert.h"
 #include "depute/program/op.h"
+#include "depute/program/walk.h"
 #include "keep_precision.h"
 #include "node_support.h"
 #include "openvino_backend.h"
 
 namespace depute::openvino {
 namespace {
+
+struct Options {
+  std::vector<std::string> excluded;  // ops that are not delegated
+  std::string precision = std::string(default_precision);
+};
 
 using Answers = std::unordered_map<const Node*, NodeSupport>;
 
@@ -35,12 +41,6 @@ bool is_excluded(const std::vector<std::string>& excluded, Name op) {
   return std::ranges::any_of(excluded, [&](const std::string& name) {
     return op == name || (op.str().find("." + name + ".") != std::string_view::npos);
   });
-}
-
-std::vector<const Graph*> all_graphs(const Method& method) {
-  std::vector<const Graph*> graphs = {method.graph.get()};
-  for (const auto& body : method.bodies) graphs.push_back(body.get());
-  return graphs;
 }
 
 // True if a result or a non-constant argument has no dimensions. Such a tensor might cross a delegate's
@@ -67,7 +67,7 @@ GraphPart part_taken(const Program& program, const Method& method, const Graph& 
 // own copy of the answers.
 Status try_graph(const Program& program, const Method& method, std::size_t graph_index, Answers answers,
                  std::ostream& out) {
-  const Graph& graph = *all_graphs(method)[graph_index];
+  const Graph& graph = *graphs_of(method)[graph_index];
   for (;;) {
     const GraphPart part = part_taken(program, method, graph, answers);
     if (part.outputs.empty()) return {};
@@ -90,7 +90,7 @@ void take_back(const Method& method, const std::string& line, Answers& answers) 
   fields >> graph_index >> id;
   std::string reason;
   std::getline(fields >> std::ws, reason);
-  for (const Node& node : all_graphs(method).at(graph_index)->nodes())
+  for (const Node& node : graphs_of(method).at(graph_index)->nodes())
     if (node.id() == id) answers[&node] = refuse("conversion", reason, "what OpenVINO converts");
 }
 
@@ -98,7 +98,7 @@ Status try_method(const Program& program, const Method& method, Answers& answers
   const std::string name = "trial conversion of method " + std::string(method.name.str());
   DEPUTE_TRY(const auto written,
              run_in_child({name, [&](std::ostream& out) -> Status {
-                             for (std::size_t i = 0; i < all_graphs(method).size(); ++i)
+                             for (std::size_t i = 0; i < graphs_of(method).size(); ++i)
                                DEPUTE_TRY_STATUS(try_graph(program, method, i, answers, out));
                              return {};
                            }}));
@@ -108,50 +108,26 @@ Status try_method(const Program& program, const Method& method, Answers& answers
   return {};
 }
 
-}  // namespace
-
-std::vector<std::pair<std::string, std::string>> option_meanings() {
-  return {
-      {"exclude", "ops that are left to others, joined by '+': gelu+aten.mul.Tensor"},
-      {"precision", "f32, or auto: in bf16 or f16 where the CPU has instructions for them (default: f32)"}};
-}
-
-Result<std::unique_ptr<Partitioner>> OpenvinoPartitioner::make(const BackendOptions& options) {
-  auto partitioner = std::make_unique<OpenvinoPartitioner>();
-  partitioner->precision_ = default_precision;
-  for (const auto& [key, value] : options) {
-    if (key == "exclude") {
-      partitioner->excluded_ = split(value, '+');
-    } else if (key == "precision" && is_precision(value)) {
-      partitioner->precision_ = value;
-    } else {
-      return failure("usage", "--backend openvino", "unknown option '" + key + "=" + value + "'",
-                     "`depute backends openvino` lists the options");
-    }
-  }
-  if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
-  return partitioner;
-}
-
-OpsToNotDecompose OpenvinoPartitioner::ops_to_not_decompose(const Program&) const {
+// Ops that OpenVINO converts, if it could take the node.
+OpsToNotDecompose ops_to_not_decompose(const Options& options) {
   OpsToNotDecompose kept;
   if (!toolkit()) return kept;
   for (const OpDef* def : all_ops())
-    if (toolkit()->ops.contains(std::string(def->name.str())) && !is_excluded(excluded_, def->name))
+    if (toolkit()->ops.contains(std::string(def->name.str())) && !is_excluded(options.excluded, def->name))
       kept.ops.push_back(def->name);
   kept.filter = [](const Node& node) { return check_node(*toolkit(), node).support != Support::Unsupported; };
   return kept;
 }
 
-Result<Proposal> OpenvinoPartitioner::propose(const Program& program, const Method& method) const {
+Result<Proposal> propose(const Options& options, const Program& program, const Method& method) {
   if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
   auto answers = std::make_shared<Answers>();
-  for (const Graph* graph : all_graphs(method)) {
+  for (const Graph* graph : graphs_of(method)) {
     const GraphPart part{.program = &program, .method = &method, .graph = graph};
     for (const Node& node : graph->nodes()) {
       NodeSupport& answer = (*answers)[&node];
       answer = check_node(*toolkit(), node);
-      if (is_excluded(excluded_, node.op())) answer = refuse("excluded", node.op().str());
+      if (is_excluded(options.excluded, node.op())) answer = refuse("excluded", node.op().str());
       if (answer.support != Support::Unsupported && may_cross_as_scalar(part, node))
         answer = refuse("rank", "0", "at least one dimension");
     }
@@ -163,8 +139,34 @@ Result<Proposal> OpenvinoPartitioner::propose(const Program& program, const Meth
     return answer == answers->end() ? refuse("op", node.op().str()) : answer->second;
   };
   proposal.options = {.owner = "openvino",
-                      .spec = {std::string(backend_id), compile_specs(toolkit()->target, precision_)}};
+                      .spec = {std::string(backend_id), compile_specs(toolkit()->target, options.precision)}};
   return proposal;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> option_meanings() {
+  return {
+      {"exclude", "ops that are left to others, joined by '+': gelu+aten.mul.Tensor"},
+      {"precision", "f32, or auto: in bf16 or f16 where the CPU has instructions for them (default: f32)"}};
+}
+
+Result<std::unique_ptr<Partitioner>> make_openvino_partitioner(const BackendOptions& given) {
+  Options options;
+  for (const auto& [key, value] : given) {
+    if (key == "exclude") {
+      options.excluded = split(value, '+');
+    } else if (key == "precision" && is_precision(value)) {
+      options.precision = value;
+    } else {
+      return failure("usage", "--backend openvino", "unknown option '" + key + "=" + value + "'",
+                     "`depute backends openvino` lists the options");
+    }
+  }
+  if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
+  return std::make_unique<ProposalPartitioner>(
+      [options](const Program& program, const Method& method) { return propose(options, program, method); },
+      [options](const Program&) { return ops_to_not_decompose(options); });
 }
 
 }  // namespace depute::openvino

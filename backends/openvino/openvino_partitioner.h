@@ -7,26 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "depute/backend/proposing_partitioner.h"
+#include "depute/backend/partitioner.h"
 #include "depute/backend/registry.h"
 
 namespace depute::openvino {
 
-class OpenvinoPartitioner : public ProposingPartitioner {
- public:
-  // Fails for unknown options, or if OpenVINO cannot be used on this machine.
-  static Result<std::unique_ptr<Partitioner>> make(const BackendOptions& options);
-
-  // Ops that OpenVINO converts, if it could take the node.
-  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
-
- protected:
-  Result<Proposal> propose(const Program& program, const Method& method) const override;
-
- private:
-  std::vector<std::string> excluded_;  // ops that are not delegated
-  std::string precision_;
-};
+// Fails for unknown options, or if OpenVINO cannot be used on this machine.
+Result<std::unique_ptr<Partitioner>> make_openvino_partitioner(const BackendOptions& options);
 
 // Names and meanings of the options, for `depute backends openvino`.
 std::vector<std::pair<std::string, std::string>> option_meanings();

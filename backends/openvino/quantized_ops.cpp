@@ -13,8 +13,8 @@
 #include <optional>
 #include <string_view>
 
-#include "depute/program/equal.h"
 #include "depute/program/op.h"
+#include "depute/program/program.h"
 
 namespace depute::openvino {
 namespace {

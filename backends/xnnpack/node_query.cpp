@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "depute/program/infer.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "graph.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"

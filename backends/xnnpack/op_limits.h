@@ -14,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 
 namespace depute::xnnpack {
 

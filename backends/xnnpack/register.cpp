@@ -80,7 +80,7 @@ void register_backend(Registry& registry) {
   Status added = registry.add({.name = "xnnpack",
                                .description = "ExecuTorch's XnnpackBackend: f32, f16 and quantized, on CPUs",
                                .backend = std::make_unique<XnnpackBackend>(),
-                               .make_partitioner = XnnpackPartitioner::make,
+                               .make_partitioner = make_xnnpack_partitioner,
                                .support = support_rows,
                                .options = option_meanings()});
   CHECK(added.has_value());

@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "depute/backend/partitioners.h"
+#include "depute/program/walk.h"
 #include "find_repeats.h"
-#include "ir/walk.h"
-#include "partition/neighbors.h"
 #include "quantized_patterns.h"
 #include "xnnpack_backend.h"
 
@@ -82,6 +82,28 @@ std::vector<CompileSpec> compile_specs(const Options& options) {
   return {{std::string(weights_key), {f16.begin(), f16.end()}}};
 }
 
+OpsToNotDecompose ops_to_not_decompose(const Options& options) {
+  OpsToNotDecompose kept;
+  for (const OpRule* rule : all_op_rules()) {
+    if (rule->keep_whole) kept.ops.emplace_back(rule->op);
+  }
+  kept.filter = [options](const Node& node) { return !check_node(QueryContext{options}, node).has_value(); };
+  return kept;
+}
+
+Proposal propose(const Options& options, const Program& program, const Method& method) {
+  Proposal proposal;
+  proposal.support = [options, &program, &method](const Node& node) {
+    return support({options, &program, &method}, node);
+  };
+  proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), compile_specs(options)}};
+  proposal.options.groups = groups(options, program, method);
+  proposal.options.apart = steps({options, &program, &method}, proposal.options.groups);
+  proposal.options.regions.max_nodes = max_region_nodes;
+  proposal.options.max_values = max_externals;
+  return proposal;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
@@ -96,44 +118,24 @@ std::vector<std::pair<std::string, std::string>> option_meanings() {
        "f16: store the weights of products as f16, and compute with f32 (default: f32)"}};
 }
 
-Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptions& options) {
-  auto partitioner = std::make_unique<XnnpackPartitioner>();
-  for (const auto& [key, value] : options) {
+Result<std::unique_ptr<Partitioner>> make_xnnpack_partitioner(const BackendOptions& given) {
+  Options options;
+  for (const auto& [key, value] : given) {
     if (key == "exclude") {
-      partitioner->options_.excluded = split_names(value);
-    } else if (Setting* setting = setting_of(key, partitioner->options_);
+      options.excluded = split_names(value);
+    } else if (Setting* setting = setting_of(key, options);
                setting != nullptr && (value == "true" || value == "false")) {
       *setting = value == "true" ? Setting::Always : Setting::Never;
     } else if (key == weights_key && (value == "f16" || value == "f32")) {
-      partitioner->options_.half_weights = value == "f16";
+      options.half_weights = value == "f16";
     } else {
       return failure("usage", "--backend xnnpack", fmt::format("unknown option '{}={}'", key, value),
                      "`depute backends xnnpack` lists the options");
     }
   }
-  return partitioner;
-}
-
-OpsToNotDecompose XnnpackPartitioner::ops_to_not_decompose(const Program&) const {
-  OpsToNotDecompose kept;
-  for (const OpRule* rule : all_op_rules()) {
-    if (rule->keep_whole) kept.ops.emplace_back(rule->op);
-  }
-  kept.filter = [options = options_](const Node& node) { return !check_node({options}, node).has_value(); };
-  return kept;
-}
-
-Result<Proposal> XnnpackPartitioner::propose(const Program& program, const Method& method) const {
-  Proposal proposal;
-  proposal.support = [options = options_, &program, &method](const Node& node) {
-    return support({options, &program, &method}, node);
-  };
-  proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), compile_specs(options_)}};
-  proposal.options.groups = groups(options_, program, method);
-  proposal.options.apart = steps({options_, &program, &method}, proposal.options.groups);
-  proposal.options.regions.max_nodes = max_region_nodes;
-  proposal.options.max_values = max_externals;
-  return proposal;
+  return std::make_unique<ProposalPartitioner>(
+      [options](const Program& program, const Method& method) { return propose(options, program, method); },
+      [options](const Program&) { return ops_to_not_decompose(options); });
 }
 
 }  // namespace depute::xnnpack

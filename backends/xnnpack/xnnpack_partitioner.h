@@ -5,24 +5,12 @@
 // stores the weights of products as f16.
 #pragma once
 
-#include "depute/backend/proposing_partitioner.h"
+#include "depute/backend/partitioner.h"
 #include "depute/backend/registry.h"
-#include "node_query.h"
 
 namespace depute::xnnpack {
 
-class XnnpackPartitioner : public ProposingPartitioner {
- public:
-  static Result<std::unique_ptr<Partitioner>> make(const BackendOptions& options);
-
-  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
-
- protected:
-  Result<Proposal> propose(const Program& program, const Method& method) const override;
-
- private:
-  Options options_;
-};
+Result<std::unique_ptr<Partitioner>> make_xnnpack_partitioner(const BackendOptions& options);
 
 // Names and meanings of the options, for `depute backends`.
 std::vector<std::pair<std::string, std::string>> option_meanings();

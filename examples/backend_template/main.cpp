@@ -17,15 +17,11 @@ NodeSupport node_support(const Node& node) {
   return take();
 }
 
-class MyPartitioner : public ProposingPartitioner {
- public:
+struct MyPartitioner : CapabilityPartitioner {
+  MyPartitioner() : CapabilityPartitioner(node_support, {.owner = "mine", .spec = {"MyBackend", {}}}) {}
+
   static std::vector<SupportRow> support() {
     return {{"aten.add.Tensor", "f32"}, {"aten.relu.default", "f32"}};
-  }
-
- protected:
-  Result<Proposal> propose(const Program&, const Method&) const override {
-    return Proposal{.support = node_support, .options = {.owner = "mine", .spec = {"MyBackend", {}}}};
   }
 };
 

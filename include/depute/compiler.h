@@ -1,21 +1,14 @@
 // Everything that embeds the compiler: its steps, stages and options.
 #pragma once
 
+#include "depute/api.h"
 #include "depute/backend.h"
 #include "depute/compiler/command_line.h"
 #include "depute/compiler/compile.h"
 #include "depute/compiler/compiler.h"
-#include "depute/compiler/constant_method.h"
 #include "depute/compiler/exported_model.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/quantize.h"
-#include "depute/compiler/refusal.h"
-#include "depute/compiler/requirement.h"
-#include "depute/compiler/result_cache.h"
-#include "depute/compiler/splits.h"
-#include "depute/compiler/stages.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/compiler/verify_input.h"
-#include "depute/compiler/version.h"
 #include "depute/compiler/worker.h"
 #include "depute/compiler/write_options.h"

@@ -1,4 +1,4 @@
-#include "depute/compiler/constant_method.h"
+#include "depute/program/program.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "depute/program/data_place.h"
+#include "depute/program/data.h"
 
 #include "support/mapped_file.h"
 #include "support/try.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 
 namespace depute {
 namespace {

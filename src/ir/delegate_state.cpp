@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 
 namespace depute {
 namespace {

@@ -1,5 +1,5 @@
 // Compares programs part by part and describes the first difference.
-#include "depute/program/equal.h"
+#include "depute/program/program.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/same_call.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 
 #include <algorithm>
 #include <array>

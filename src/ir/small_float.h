@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 
 namespace depute {
 

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "depute/program/equal.h"
+#include "depute/program/program.h"
 #include "ir/same_call.h"
+#include "support/hasher.h"
 
 namespace depute {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 
 #include <fmt/format.h>
 

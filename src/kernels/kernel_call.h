@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 #include "depute/program/op.h"
 #include "kernels/tensors.h"
 #include "ops/families.h"

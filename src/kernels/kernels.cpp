@@ -1,4 +1,4 @@
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 
 #include <fmt/format.h>
 

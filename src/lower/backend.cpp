@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "depute/backend/lowering_error.h"
+#include "lower/lowering_error.h"
 #include "lower/run_backend.h"
 #include "support/guarded.h"
 #include "support/parallel_for.h"

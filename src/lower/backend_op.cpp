@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/backend/find_matches.h"
-#include "depute/backend/lowering_error.h"
+#include "depute/backend/pattern.h"
 #include "depute/program/builder.h"
-#include "depute/program/equal.h"
 #include "depute/program/op.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
 #include "ir/node_order.h"
 #include "ir/text/text.h"
-#include "ir/walk.h"
+#include "lower/lowering_error.h"
 #include "ops/contents.h"
 #include "ops/schema.h"
+#include "ops/control/size_values.h"
 #include "support/guarded.h"
 #include "support/try.h"
 

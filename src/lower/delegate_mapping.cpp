@@ -1,4 +1,4 @@
-#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/backend.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "depute/program/op.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "lower/unit_order.h"
 #include "lower/unite_inputs.h"
 #include "ops/own_ops.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "depute/backend/lowering_error.h"
+#include "lower/lowering_error.h"
 #include "support/guarded.h"
 #include "support/try.h"
 

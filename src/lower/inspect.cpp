@@ -4,8 +4,8 @@
 
 #include <unordered_map>
 
-#include "depute/program/print.h"
-#include "ir/walk.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "ops/own_ops.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-#include "depute/backend/lowering_error.h"
+#include "lower/lowering_error.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "depute/backend/named_data_store.h"
+#include "depute/backend/backend.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "depute/backend/lowering_error.h"
+#include "lower/lowering_error.h"
 #include "support/try.h"
 
 namespace depute {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/lowering_error.h"
+#include "depute/backend/pins.h"
+#include "depute/program/result.h"
 #include "lower/guarded_backend.h"
 #include "lower/kernel_manifest.h"
+#include "lower/lowering_error.h"
 #include "support/guarded.h"
-#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {

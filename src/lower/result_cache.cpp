@@ -12,10 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "depute/compiler/version.h"
-#include "depute/program/equal.h"
+#include "depute/api.h"
+#include "depute/program/program.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
+#include "support/hasher.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/try.h"

@@ -1,4 +1,4 @@
-// The folder of include/depute/compiler/result_cache.h: finds and stores backend results by content.
+// The folder of CacheOptions (to_backend.h): finds and stores backend results by content.
 //
 // An entry is the file KEY.result:
 //
@@ -13,7 +13,7 @@
 #include <string>
 
 #include "depute/backend/backend.h"
-#include "depute/compiler/result_cache.h"
+#include "depute/compiler/to_backend.h"
 #include "depute/program/hash.h"
 
 namespace depute {

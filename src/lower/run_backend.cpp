@@ -8,12 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/backend/delegate_mapping.h"
-#include "depute/backend/lowering_error.h"
-#include "depute/backend/named_data_store.h"
-#include "depute/backend/validation.h"
-#include "depute/program/equal.h"
-#include "ir/walk.h"
+#include "depute/backend/backend.h"
+#include "depute/compiler/to_backend.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
+#include "lower/lowering_error.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 

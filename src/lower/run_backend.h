@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "depute/backend/backend.h"
-#include "depute/backend/lowering_error.h"
 #include "lower/carve.h"
+#include "lower/lowering_error.h"
 #include "lower/result_cache.h"
 
 namespace depute {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "depute/backend/lowering_error.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
+#include "lower/lowering_error.h"
 
 namespace depute {
 

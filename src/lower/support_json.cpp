@@ -36,6 +36,12 @@ SupportJson json_of(const SupportRow& row) {
   return json;
 }
 
+std::string support_json(std::span<const SupportRow> rows) {
+  SupportJson json = SupportJson::array();
+  for (const SupportRow& row : rows) json.push_back(json_of(row));
+  return json.dump();
+}
+
 SupportRow support_row_of(const SupportJson& json) {
   SupportRow row = {.op = json.at("op").get<std::string>(),
                     .conditions = json.value("conditions", std::string()),

@@ -1,7 +1,4 @@
-// Rows of a support matrix as JSON, for `depute backends NAME --json` and for workers.
-//
-//   {"op": "aten.tan.default", "conditions": "", "types": ["f32"], "mixes_types": false, "layouts": [],
-//    "forms": [[{"of": "x", "kind": "rank", "least": 1, "most": 4}]]}
+// Rows of a support matrix as JSON, for support_json() and for workers.
 #pragma once
 
 #include <nlohmann/json.hpp>

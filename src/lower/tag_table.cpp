@@ -6,10 +6,10 @@
 #include <string>
 #include <unordered_set>
 
-#include "depute/backend/lowering_error.h"
 #include "depute/program/op.h"
+#include "depute/program/walk.h"
 #include "ir/node_order.h"
-#include "ir/walk.h"
+#include "lower/lowering_error.h"
 #include "support/try.h"
 
 namespace depute {

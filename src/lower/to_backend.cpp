@@ -8,16 +8,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/backend/lowering_error.h"
-#include "depute/backend/named_data_store.h"
-#include "depute/backend/validation.h"
-#include "depute/compiler/verify_input.h"
-#include "depute/program/equal.h"
+#include "depute/backend/backend.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
 #include "ir/debug_handles.h"
-#include "ir/walk.h"
 #include "lower/carve.h"
 #include "lower/delegate_parts.h"
 #include "lower/guarded_backend.h"
+#include "lower/lowering_error.h"
 #include "lower/run_backend.h"
 #include "lower/state_owners.h"
 #include "lower/unite_inputs.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "depute/backend/lowering_error.h"
+#include "lower/lowering_error.h"
 #include "support/try.h"
 
 namespace depute {

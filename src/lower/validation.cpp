@@ -1,4 +1,4 @@
-#include "depute/backend/validation.h"
+#include "depute/compiler/to_backend.h"
 
 #include <atomic>
 

@@ -6,6 +6,7 @@
 #include "depute/program/infer.h"
 #include "normalize/node_types.h"
 #include "normalize/pass_error.h"
+#include "ops/control/size_values.h"
 #include "support/check.h"
 #include "support/try.h"
 

@@ -5,7 +5,7 @@
 //
 // The op table holds the rules. Nodes that a rule builds are inserted before the node and visited in turn.
 #include "depute/program/op.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/kept_ops.h"
 #include "normalize/passes.h"

@@ -5,7 +5,7 @@
 //
 // The row of an op states what its kernel supports (ops/kernel_rules.h). Only undelegated nodes are
 // rewritten: backends have rules of their own.
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/passes.h"
 #include "ops/kernel_rules.h"

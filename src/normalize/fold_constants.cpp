@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 #include "depute/program/op.h"
 #include "normalize/bodies/body_operands.h"
 #include "normalize/mutated_data.h"

@@ -43,6 +43,7 @@
 #include "normalize/share_state.h"
 #include "normalize/bodies/written_operands.h"
 #include "ops/contents.h"
+#include "ops/control/size_values.h"
 #include "support/check.h"
 #include "support/try.h"
 

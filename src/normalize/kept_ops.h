@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/backend/ops_to_not_decompose.h"
+#include "depute/program/op.h"
 #include "support/guarded.h"
 
 namespace depute {

@@ -1,7 +1,7 @@
 // Runs the passes of passes.h over programs.
 #include "depute/compiler/normalize.h"
 
-#include "depute/compiler/verify_input.h"
+#include "depute/program/program.h"
 #include "normalize/passes.h"
 #include "support/guarded.h"
 #include "support/try.h"

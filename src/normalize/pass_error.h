@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 
 namespace depute {
 

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "depute/program/op.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "normalize/bodies/body_operands.h"
 #include "normalize/passes.h"
 #include "ops/control/control_flow.h"

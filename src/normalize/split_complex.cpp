@@ -9,7 +9,7 @@
 
 #include "depute/program/builder.h"
 #include "depute/program/op.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/passes.h"
 #include "ops/math/complex_forms.h"

@@ -5,7 +5,7 @@
 //                                                   %y = aten.addmm.default(%b, %x, %t)
 //
 // Ops that a partitioner keeps whole stay.
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "normalize/apply_rules.h"
 #include "normalize/kept_ops.h"
 #include "normalize/passes.h"

@@ -6,6 +6,7 @@
 
 #include "depute/program/infer.h"
 #include "depute/program/program.h"
+#include "ops/control/size_values.h"
 #include "support/check.h"
 
 namespace depute {
@@ -84,6 +85,11 @@ Status check_buildable(std::string_view op, const OpDef* def, std::span<const Ar
 }
 
 }  // namespace
+
+Builder::Builder(Graph& graph, Node* before, SizeValues* sizes, Method* method)
+    : graph_(&graph), before_(before), sizes_(sizes), method_(method) {}
+
+Builder::~Builder() = default;
 
 Value* Builder::own(const Value* value) {
   if (value == nullptr || graph_->has(*value)) return value == nullptr ? nullptr : graph_->own(*value);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "depute/program/op.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 
 namespace depute {
 

@@ -1,4 +1,4 @@
-#include "depute/compiler/verify_input.h"
+#include "depute/program/program.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "depute/program/infer.h"
 #include "depute/program/op.h"
+#include "depute/program/walk.h"
 #include "ir/verify.h"
-#include "ir/walk.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/guarded.h"

@@ -1,11 +1,11 @@
-#include "depute/backend/filtered_partitioner.h"
-
+// Applies the user's pins and region options to any partitioner.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/pins.h"
+#include "partition/check_groups.h"
 #include "partition/masked_program.h"
 #include "support/try.h"
 
@@ -30,7 +30,25 @@ std::unordered_map<const Node*, NodeSupport> drop_pinned_groups(const Pins& pins
   return refused;
 }
 
-}  // namespace
+class FilteredPartitioner : public Partitioner {
+ public:
+  FilteredPartitioner(std::unique_ptr<Partitioner> inner, PartitionControls controls)
+      : inner_(std::move(inner)), controls_(std::move(controls)) {}
+
+  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override {
+    return inner_->ops_to_not_decompose(program);
+  }
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+  Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override;
+  bool is_remote() const override { return inner_->is_remote(); }
+
+ private:
+  void apply(Proposal& proposal) const;
+  Result<PartitionResult> partition_masked(const Program& program, const Method& method) const;
+
+  std::unique_ptr<Partitioner> inner_;
+  PartitionControls controls_;
+};
 
 Result<PartitionResult> FilteredPartitioner::partition(const Program& program, const Method& method) const {
   TRY(std::optional<Proposal> wishes, proposal(program, method));
@@ -38,7 +56,7 @@ Result<PartitionResult> FilteredPartitioner::partition(const Program& program, c
   if (controls_.shapes_regions()) {
     return failure(
         "partition", method.name.str(),
-        "the partitioner draws its regions by itself: mode, horizontal, min_nodes and max_nodes do "
+        "the partitioner draws its regions by itself: mode, merge_unconnected, min_nodes and max_nodes do "
         "not apply");
   }
   return partition_masked(program, method);
@@ -57,7 +75,7 @@ Result<std::optional<Proposal>> FilteredPartitioner::proposal(const Program& pro
 void FilteredPartitioner::apply(Proposal& proposal) const {
   RegionOptions& regions = proposal.options.regions;
   regions.mode = controls_.mode.value_or(regions.mode);
-  regions.horizontal = controls_.horizontal.value_or(regions.horizontal);
+  regions.merge_unconnected = controls_.merge_unconnected.value_or(regions.merge_unconnected);
   regions.min_nodes = controls_.min_nodes.value_or(regions.min_nodes);
   if (controls_.max_nodes) regions.max_nodes = std::min(regions.max_nodes, *controls_.max_nodes);
   if (controls_.pins.empty()) return;
@@ -85,6 +103,8 @@ Result<PartitionResult> FilteredPartitioner::partition_masked(const Program& pro
   }
   return result;
 }
+
+}  // namespace
 
 std::unique_ptr<Partitioner> filtered(std::unique_ptr<Partitioner> partitioner, PartitionControls controls) {
   if (controls.empty()) return partitioner;

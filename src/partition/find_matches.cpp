@@ -1,9 +1,8 @@
-#include "depute/backend/find_matches.h"
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
+#include "depute/backend/pattern.h"
 #include "depute/program/op.h"
 #include "ir/node_order.h"
 #include "partition/tag_data.h"

@@ -28,12 +28,11 @@ GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
   return answers;
 }
 
-NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrder& effects) {
+NumberedGraph number_graph(const Graph& graph, const EffectOrder& effects) {
   NumberedGraph numbered{.nodes = {}, .order = NodeOrder(graph), .regions = {}};
   const NodeOrder& order = numbered.order;
   RegionGraph& regions = numbered.regions;
   std::vector<std::uint32_t> producers;
-  std::vector<std::uint32_t> inputs;
   numbered.nodes.reserve(graph.node_count());
   regions.support.reserve(graph.node_count());
   regions.preds.start.reserve(graph.node_count() + 1);
@@ -42,14 +41,9 @@ NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrd
   for (const Node& node : graph.nodes()) {
     numbered.nodes.push_back(&node);
     producers.clear();
-    inputs.clear();
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
-      const Value& value = *node.operand(i);
-      if (value.producer() != nullptr) {
-        producers.push_back(order[*value.producer()]);
-      } else if (with_inputs) {
-        inputs.push_back(value.index());
-      }
+      const Node* producer = node.operand(i)->producer();
+      if (producer != nullptr) producers.push_back(order[*producer]);
     }
     for (const Node* earlier : effects.before(node)) producers.push_back(order[*earlier]);
     std::ranges::sort(producers);
@@ -58,7 +52,6 @@ NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrd
     for (const Value* result : node.results()) bytes = saturating_sum(bytes, value_bytes(*result));
     regions.add_node(Support::Unsupported, producers);
     regions.bytes.push_back(bytes);
-    if (with_inputs) regions.graph_inputs.add_row(inputs);
   }
   for (std::size_t i = 0; i < graph.return_node()->operand_count(); ++i) {
     const Node* producer = graph.return_node()->operand(i)->producer();

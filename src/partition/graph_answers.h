@@ -29,9 +29,8 @@ struct NumberedGraph {
   RegionGraph regions;
 };
 
-// Numbers the nodes in graph order. With `with_inputs`, also records the graph inputs that each node reads.
-// Nodes whose effects must stay in order depend on each other.
-NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrder& effects = {});
+// Numbers the nodes in graph order. Nodes whose effects must stay in order depend on each other.
+NumberedGraph number_graph(const Graph& graph, const EffectOrder& effects = {});
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
 

@@ -1,6 +1,6 @@
 #include "partition/masked_program.h"
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "ops/effects.h"
 #include "ops/own_ops.h"
 #include "support/check.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "depute/backend/partition_result.h"
+#include "depute/backend/partitioner.h"
 #include "depute/program/result.h"
 
 namespace depute {

@@ -1,6 +1,6 @@
-#include "partition/neighbors.h"
-
 #include <algorithm>
+
+#include "depute/backend/partitioners.h"
 
 #include "regions/disjoint_sets.h"
 
@@ -31,13 +31,12 @@ void add_only_user(const Node& node, std::string_view op, std::vector<const Node
   if (std::ranges::find(nodes, user) == nodes.end()) nodes.push_back(user);
 }
 
-std::vector<std::vector<const Node*>> united(const Graph& graph,
-                                             const std::vector<std::vector<const Node*>>& sets) {
+NodeGroups united(const Graph& graph, const NodeGroups& sets) {
   DisjointSets joined(graph.node_ids());
   for (const auto& set : sets) {
     for (const Node* node : set) joined.join(set.front()->id(), node->id());
   }
-  std::vector<std::vector<const Node*>> result;
+  NodeGroups result;
   constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::vector<std::size_t> place(graph.node_ids(), none);  // by the representative of the set
   std::vector<std::uint8_t> is_added(graph.node_ids(), 0);

@@ -5,21 +5,17 @@
 #include <algorithm>
 #include <charconv>
 
-#include "depute/backend/filtered_partitioner.h"
+#include "depute/backend/pins.h"
+#include "depute/program/result.h"
 #include "partition/region_words.h"
-#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
 namespace {
 
-constexpr std::pair<std::string_view, RegionMode> modes[] = {{"settled", RegionMode::Settled},
-                                                             {"fx", RegionMode::Fx},
-                                                             {"earliest", RegionMode::Earliest},
-                                                             {"connected", RegionMode::Connected},
-                                                             {"apart", RegionMode::Apart}};
-constexpr std::pair<std::string_view, Horizontal> horizontals[] = {
-    {"all", Horizontal::All}, {"near", Horizontal::Near}, {"none", Horizontal::None}};
+constexpr std::pair<std::string_view, RegionMode> modes[] = {
+    {"settled", RegionMode::Settled}, {"fx", RegionMode::Fx}, {"apart", RegionMode::Apart}};
+constexpr std::pair<std::string_view, bool> booleans[] = {{"true", true}, {"false", false}};
 
 // Returns the value of a word, or an error that lists the known words.
 template <typename T, std::size_t count>
@@ -66,8 +62,8 @@ Result<bool> take_option(PartitionControls& controls, const std::string& where, 
     }
   } else if (key == "mode") {
     TRY(controls.mode, meaning(modes, where, key, value));
-  } else if (key == "horizontal") {
-    TRY(controls.horizontal, meaning(horizontals, where, key, value));
+  } else if (key == "merge_unconnected") {
+    TRY(controls.merge_unconnected, meaning(booleans, where, key, value));
   } else if (key == "min_nodes") {
     TRY(controls.min_nodes, count(where, key, value));
   } else if (key == "max_nodes") {
@@ -93,28 +89,15 @@ Result<PartitionControls> take_partition_controls(std::string_view backend, KeyV
   return controls;
 }
 
-namespace {
-
-template <typename T, std::size_t count>
-std::string_view word_of(const std::pair<std::string_view, T> (&words)[count], T value) {
-  return std::ranges::find(words, value, &std::pair<std::string_view, T>::second)->first;
-}
-
-}  // namespace
-
 std::string_view word_of(RegionMode mode) {
-  return word_of(modes, mode);
-}
-
-std::string_view word_of(Horizontal horizontal) {
-  return word_of(horizontals, horizontal);
+  return std::ranges::find(modes, mode, &std::pair<std::string_view, RegionMode>::second)->first;
 }
 
 std::vector<std::pair<std::string, std::string>> partition_control_meanings() {
   return {{"only", "take nothing but these nodes: module path, node:NAME, name:REGEX, op:OP (repeatable)"},
           {"off", "leave these nodes to others (repeatable)"},
-          {"mode", "how regions grow: settled (default), fx, earliest, connected, apart"},
-          {"horizontal", "whether unrelated nodes share a delegate: all (default), near, none"},
+          {"mode", "how regions grow: settled (default), fx, apart"},
+          {"merge_unconnected", "true (default) or false: whether unrelated nodes share a delegate"},
           {"min_nodes", "smaller connected pieces are not delegated"},
           {"max_nodes", "larger delegates are cut"}};
 }

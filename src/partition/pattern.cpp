@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
-#include "ir/walk.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "support/try.h"
 
 namespace depute {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "depute/program/op.h"
-#include "ir/walk.h"
+#include "depute/program/result.h"
+#include "depute/program/walk.h"
 #include "partition/node_names.h"
-#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {

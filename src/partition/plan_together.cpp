@@ -1,5 +1,3 @@
-#include "depute/backend/plan_together.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "depute/backend/propose_partitions.h"
-#include "ir/walk.h"
+#include "depute/backend/partitioners.h"
+#include "depute/program/walk.h"
 #include "partition/border.h"
+#include "partition/check_groups.h"
 #include "partition/graph_answers.h"
 #include "partition/refusal_reasons.h"
 #include "partition/tag_data.h"
@@ -71,10 +70,7 @@ class MethodPlanner {
     visited_.insert(&graph);
     answers_.clear();
     for (const Proposal& proposal : proposals_) answers_.push_back(ask(proposal, graph));
-    const bool with_inputs = std::ranges::any_of(proposals_, [](const Proposal& proposal) {
-      return proposal.options.regions.horizontal == Horizontal::Near;
-    });
-    NumberedGraph numbered = number_graph(graph, with_inputs, EffectOrder(effects_, graph));
+    NumberedGraph numbered = number_graph(graph, EffectOrder(effects_, graph));
     nodes_ = std::move(numbered.nodes);
     order_ = std::move(numbered.order);
     meters_.clear();
@@ -180,7 +176,7 @@ class MethodPlanner {
   PartitionPlan planned_by(std::uint32_t owner, const RegionOptions& asked) const {
     const ProposeOptions& options = proposals_[owner].options;
     return {.mode = asked.mode,
-            .horizontal = asked.horizontal,
+            .merge_unconnected = asked.merge_unconnected,
             .max_nodes = asked.max_nodes,
             .is_cut_by_values = asked.max_nodes < options.regions.max_nodes,
             .is_isolated = !options.apart.empty()};

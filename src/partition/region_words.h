@@ -1,5 +1,5 @@
-// The spelling of region modes in options and protocols: "fx", "near". take_partition_controls()
-// (filtered_partitioner.h) parses them.
+// The spelling of region modes in options and protocols: "fx". take_partition_controls()
+// (pins.h) parses them.
 #pragma once
 
 #include <string_view>
@@ -9,6 +9,5 @@
 namespace depute {
 
 std::string_view word_of(RegionMode mode);
-std::string_view word_of(Horizontal horizontal);
 
 }  // namespace depute

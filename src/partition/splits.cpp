@@ -1,4 +1,4 @@
-#include "depute/compiler/splits.h"
+#include "depute/backend/partitioner.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 
 #include "partition/graph_answers.h"
 #include "partition/node_paths.h"
-#include "partition/region_words.h"
 #include "regions/grow_regions.h"
 #include "regions/label_regions.h"
 
@@ -282,14 +281,11 @@ class OneBackend {
     const Split chosen =
         because(SplitReason::Choice, "nothing forces them apart: their partitioner drew them so");
     if (first_plan == nullptr || plan == nullptr) return chosen;
-    const bool is_whole = plan->mode == RegionMode::Settled || plan->mode == RegionMode::Fx ||
-                          plan->mode == RegionMode::Earliest;
-    if (!is_whole) return because(SplitReason::Mode, fmt::format("the option mode={}", word_of(plan->mode)));
+    if (plan->mode == RegionMode::Apart) return because(SplitReason::Mode, "the option mode=apart");
     if (const auto limit = limit_between(second, *first_plan, *plan)) return *limit;
-    if (plan->horizontal != Horizontal::All)
+    if (!plan->merge_unconnected)
       return because(SplitReason::Mode,
-                     fmt::format("the option horizontal={} divides partitions into pieces that hold together",
-                                 word_of(plan->horizontal)));
+                     "the option merge_unconnected=false divides partitions into pieces that hold together");
     if (has_other_backends_)
       return because(SplitReason::Backends,
                      "several backends are planned together, for few partitions and not the fewest");
@@ -302,7 +298,7 @@ class OneBackend {
     const std::uint32_t most = std::min(first_plan.max_nodes, plan.max_nodes);
     const std::size_t count = members_[second - 1].size() + members_[second].size();
     const auto all = of_.size() - static_cast<std::size_t>(std::ranges::count(of_, none));
-    const bool are_ends = plan.horizontal == Horizontal::All && all > most;
+    const bool are_ends = plan.merge_unconnected && all > most;
     if (count <= most && !are_ends) return std::nullopt;
     if (plan.is_cut_by_values)
       return because(SplitReason::Limit,
@@ -344,7 +340,7 @@ class OneBackend {
 
 void add_splits(const Effects& effects, const PartitionResult& result, const GraphResult& graph,
                 Splits& all) {
-  const NumberedGraph numbered = number_graph(*graph.graph, false, EffectOrder(effects, *graph.graph));
+  const NumberedGraph numbered = number_graph(*graph.graph, EffectOrder(effects, *graph.graph));
   const Partitions partitions = ordered_partitions(numbered, graph);
   std::vector<const DelegationSpec*> backends;
   for (Name tag : partitions.tags) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "plan/data_file.h"
+#include "support/hasher.h"
 
 namespace depute {
 namespace {

@@ -1,6 +1,7 @@
 #include "plan/equal_delegates.h"
 
 #include "depute/program/data.h"
+#include "support/hasher.h"
 
 namespace depute::internal {
 

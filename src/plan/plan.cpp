@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/compiler/verify_input.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
 #include "ir/delegate_state.h"
-#include "ir/walk.h"
 #include "plan/flat/flatten.h"
 #include "plan/method_planner.h"
 #include "plan/memory/placement.h"

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/compiler/refusal.h"
 #include "depute/compiler/write_options.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"

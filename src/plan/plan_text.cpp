@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 
 namespace depute {
 namespace {

@@ -1,4 +1,5 @@
 #include "plan/value_pool.h"
+#include "support/hasher.h"
 
 #include <bit>
 

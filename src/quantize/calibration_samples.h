@@ -7,7 +7,7 @@
 #pragma once
 
 #include "depute/compiler/quantize.h"
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 
 namespace depute {
 

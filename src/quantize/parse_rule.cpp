@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "depute/compiler/quantize.h"
-#include "support/suggest.h"
+#include "depute/program/result.h"
 #include "support/try.h"
 
 namespace depute {

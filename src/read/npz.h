@@ -1,10 +1,10 @@
-// Reads the arrays of a .npz file in memory; read_npz() of depute/named_arrays.h reads a file.
+// Reads the arrays of a .npz file in memory; read_npz() of depute/program/data.h reads a file.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "depute/program/named_arrays.h"
+#include "depute/program/data.h"
 #include "read/pt2/archive.h"
 
 namespace depute {

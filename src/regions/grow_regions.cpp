@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "regions/connect_regions.h"
 #include "regions/judge_islands.h"
 #include "regions/label_regions.h"
 #include "regions/settle_regions.h"
@@ -31,10 +30,6 @@ AtomRegions grow(const AtomGraph& graph, const LabelRange& range, RegionMode mod
       return regions_from_labels(settle_regions(graph, range));
     case RegionMode::Fx:
       return regions_from_labels(range.latest);
-    case RegionMode::Earliest:
-      return regions_from_labels(range.earliest);
-    case RegionMode::Connected:
-      return connect_regions(graph, range);
     case RegionMode::Apart:
       return every_atom(graph);
   }
@@ -44,7 +39,6 @@ AtomRegions grow(const AtomGraph& graph, const LabelRange& range, RegionMode mod
 void check_input(const RegionGraph& graph) {
   CHECK(graph.preds.size() == graph.size());
   CHECK(graph.bytes.empty() || graph.bytes.size() == graph.size());
-  CHECK(graph.graph_inputs.size() == 0 || graph.graph_inputs.size() == graph.size());
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     for (std::uint32_t pred : graph.preds[node]) CHECK(pred < node) << pred << " -> " << node;
   }
@@ -76,7 +70,7 @@ class RegionGrower {
         break;
       }
     }
-    split_regions(regions.region);
+    if (!options_.merge_unconnected) regions.region = islands_of(atom_graph_, regions.region);
     Csr rows = collect_regions(regions);
     if (options_.max_nodes < graph_.size()) {
       const std::vector<std::uint32_t> limits(rows.size(), std::max(options_.max_nodes, 1U));
@@ -91,19 +85,6 @@ class RegionGrower {
   }
 
  private:
-  void split_regions(std::vector<std::uint32_t>& region) const {
-    switch (options_.horizontal) {
-      case Horizontal::All:
-        return;
-      case Horizontal::Near:
-        region = near_islands_of(graph_, atom_graph_, region, near_distance);
-        return;
-      case Horizontal::None:
-        region = islands_of(atom_graph_, region);
-        return;
-    }
-  }
-
   // Removes islands that are too small or not worth their cost from their regions, and marks them
   // unsupported. The remaining regions keep their labels or ranks, so they stay valid without new labels.
   bool refuse_islands(AtomRegions& regions) {

@@ -6,8 +6,7 @@
 // along an edge: even ones for supported nodes, odd ones for unsupported nodes. A region is the set of nodes
 // with one even label (label_regions.h). This is valid by construction, linear in nodes and edges, and gives
 // the minimum number of regions. Nodes with several possible labels settle where the fewest values cross
-// borders (settle_regions.h). Connected mode contracts edges instead (connect_regions.h). The options then
-// shape the result (shape_regions.h):
+// borders (settle_regions.h). The options then shape the result (shape_regions.h):
 //
 //   min_nodes 2       {conv relu} tan add          small islands become unsupported, labels are made anew
 //   max_nodes 1       {conv} {relu} tan {add}      large regions are cut

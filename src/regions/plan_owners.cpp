@@ -65,16 +65,14 @@ class OwnersPlanner {
     return result;
   }
 
-  // Returns labels with a smaller border. Atoms that joined another owner's region keep their label, and so
-  // do atoms of owners in RegionMode::Earliest.
+  // Returns labels with a smaller border. Atoms that joined another owner's region keep their label.
   std::vector<std::int32_t> settled(std::vector<std::int32_t> drawn,
                                     std::span<const std::uint32_t> owner_of_region) const {
     std::vector<std::uint8_t> stays(drawn.size(), 0);
     for (std::uint32_t atom = 0; atom < drawn.size(); ++atom) {
       const std::uint32_t owner = claims_.owner[atom];
       if (owner == no_owner) continue;
-      const bool has_joined = owner_of_region[static_cast<std::size_t>(drawn[atom]) / 2] != owner;
-      stays[atom] = has_joined || owners_[owner].options.mode == RegionMode::Earliest ? 1 : 0;
+      stays[atom] = owner_of_region[static_cast<std::size_t>(drawn[atom]) / 2] != owner ? 1 : 0;
     }
     const OwnerLabels labels(claims_, owner_of_region);
     return settle_regions(claims_.atoms, labels.range(std::move(drawn), stays), labels);
@@ -148,18 +146,13 @@ class OwnersPlanner {
     std::vector<std::uint32_t> owner(atoms.size(), no_owner);
     for (std::uint32_t i = 0; i < owners_.size(); ++i) {
       const RegionOptions& options = owners_[i].options;
-      std::vector<std::uint32_t> near;
-      if (options.horizontal == Horizontal::Near)
-        near = near_islands_of(graph_, atoms, drawn_region, near_distance);
       for (std::uint32_t atom = 0; atom < atoms.size(); ++atom) {
         if (drawn_region[atom] == no_region || drawn_.owner[drawn_region[atom]] != i) continue;
         std::uint32_t& first = name[drawn_region[atom]];
         if (first == no_region) first = atom;
-        region[atom] = options.mode == RegionMode::Apart        ? atom
-                       : options.mode == RegionMode::Connected  ? island[atom]
-                       : options.horizontal == Horizontal::None ? island[atom]
-                       : options.horizontal == Horizontal::Near ? near[atom]
-                                                                : first;
+        region[atom] = options.mode == RegionMode::Apart ? atom
+                       : options.merge_unconnected       ? first
+                                                         : island[atom];
         owner[region[atom]] = i;
       }
     }

@@ -48,7 +48,6 @@ struct RegionGraph {
   std::vector<std::uint32_t> outputs;  // nodes whose value the program returns
   // size of each node's value in bytes; if empty, all values count the same
   std::vector<std::uint64_t> bytes;
-  Csr graph_inputs;  // by node: numbers of the graph inputs that it reads; no rows if unknown
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(support.size()); }
 

@@ -103,82 +103,6 @@ void drop_without_supported(const AtomGraph& graph, std::vector<std::uint32_t>& 
   }
 }
 
-// Joins nearby islands of one region: those that read the same value, and those whose values one atom reads.
-class NearIslands {
- public:
-  NearIslands(const RegionGraph& graph, const AtomGraph& atoms, const std::vector<std::uint32_t>& region)
-      : graph_(graph), atoms_(atoms), region_(region), sets_(atoms.size()), last_(atoms.size()) {}
-
-  std::vector<std::uint32_t> run(std::uint32_t distance) {
-    join_linked();
-    join_close(distance);
-    for (std::uint32_t atom = 0; atom < atoms_.size(); ++atom) {
-      join_all(atoms_.succs[atom]);
-      join_all(atoms_.preds[atom]);
-    }
-    if (graph_.graph_inputs.size() > 0) join_readers_of_inputs();
-    std::vector<std::uint32_t> island(atoms_.size(), no_region);
-    for (std::uint32_t atom = 0; atom < atoms_.size(); ++atom) {
-      if (region_[atom] != no_region) island[atom] = sets_.find(atom);
-    }
-    return island;
-  }
-
- private:
-  void join_linked() {
-    for (std::uint32_t atom = 0; atom < atoms_.size(); ++atom) {
-      for (std::uint32_t pred : atoms_.preds[atom]) {
-        if (region_[atom] != no_region && region_[pred] == region_[atom]) sets_.join(pred, atom);
-      }
-    }
-  }
-
-  void join_close(std::uint32_t distance) {
-    std::vector<std::uint32_t> last_node(atoms_.size(), no_region);  // by region
-    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
-      const std::uint32_t atom = atoms_.atom_of[node];
-      if (region_[atom] == no_region) continue;
-      std::uint32_t& last = last_node[region_[atom]];
-      if (last != no_region && node - last <= distance) sets_.join(atoms_.atom_of[last], atom);
-      last = node;
-    }
-  }
-
-  // Joins the atoms in the list that are in one region.
-  void join_all(std::span<const std::uint32_t> atoms) {
-    ++stamp_;
-    for (std::uint32_t atom : atoms) {
-      if (region_[atom] == no_region) continue;
-      Last& last = last_[region_[atom]];
-      if (last.stamp == stamp_) sets_.join(last.atom, atom);
-      last = {stamp_, atom};
-    }
-  }
-
-  void join_readers_of_inputs() {
-    std::uint32_t count = 0;
-    for (std::uint32_t input : graph_.graph_inputs.items) count = std::max(count, input + 1);
-    std::vector<std::vector<std::uint32_t>> readers(count);
-    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
-      for (std::uint32_t input : graph_.graph_inputs[node]) readers[input].push_back(atoms_.atom_of[node]);
-    }
-    for (const auto& atoms : readers) join_all(atoms);
-  }
-
-  // The last atom of a region in the current list.
-  struct Last {
-    std::uint32_t stamp = 0;
-    std::uint32_t atom = 0;
-  };
-
-  const RegionGraph& graph_;
-  const AtomGraph& atoms_;
-  const std::vector<std::uint32_t>& region_;
-  DisjointSets sets_;
-  std::vector<Last> last_;  // by region
-  std::uint32_t stamp_ = 0;
-};
-
 // Finds the cut points of a region.
 class RegionCutter {
  public:
@@ -271,11 +195,6 @@ std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<
     if (region[atom] != no_region) island[atom] = sets.find(atom);
   }
   return island;
-}
-
-std::vector<std::uint32_t> near_islands_of(const RegionGraph& graph, const AtomGraph& atoms,
-                                           const std::vector<std::uint32_t>& region, std::uint32_t distance) {
-  return NearIslands(graph, atoms, region).run(distance);
 }
 
 void trim_neutral(const AtomGraph& graph, std::vector<std::uint32_t>& region) {

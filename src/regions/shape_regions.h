@@ -25,11 +25,6 @@ AtomRegions regions_from_labels(const std::vector<std::int32_t>& label);
 // from labels, pieces of one region do not reach each other.
 std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<std::uint32_t>& region);
 
-// Like islands_of(), but joins islands of one region if they read the same outside value, if one outside
-// reader reads both, or if nodes of both are at most `distance` numbers apart.
-std::vector<std::uint32_t> near_islands_of(const RegionGraph& graph, const AtomGraph& atoms,
-                                           const std::vector<std::uint32_t>& region, std::uint32_t distance);
-
 // Removes neutral atoms that hang on a region by at most one edge if the border does not grow. Also removes
 // islands without a supported atom.
 //

@@ -27,8 +27,6 @@ namespace depute {
 
 inline constexpr std::string_view memory_code = "memory";
 
-Diagnostic diagnostic_of(const std::exception& exception);
-
 template <typename Function>
 auto guarded(Function&& function) -> decltype(function()) {
   try {

@@ -1,4 +1,4 @@
-#include "depute/program/hash.h"
+#include "support/hasher.h"
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL

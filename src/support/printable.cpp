@@ -1,4 +1,4 @@
-#include "support/printable.h"
+#include "depute/program/result.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,8 @@
-#include "support/suggest.h"
+#include "depute/program/result.h"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,8 +27,7 @@ std::size_t typing_errors(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-}  // namespace
-
+// Returns the most similar known word; nullopt if none is within two typing errors.
 std::optional<std::string> max_similar(std::string_view word, std::span<const std::string> known) {
   if (word.size() > max_length) return std::nullopt;
   std::optional<std::string> best;
@@ -42,6 +42,8 @@ std::optional<std::string> max_similar(std::string_view word, std::span<const st
   }
   return best;
 }
+
+}  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string_view otherwise) {

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "depute/backend/filtered_partitioner.h"
-#include "ir/walk.h"
+#include "depute/backend/pins.h"
+#include "depute/program/walk.h"
 #include "lower/support_json.h"
 #include "partition/region_words.h"
 #include "support/try.h"
@@ -194,7 +194,7 @@ Result<MovedData> moved_data_of(const std::string& word) {
 
 Message regions_json(const RegionOptions& regions) {
   return {{"mode", word_of(regions.mode)},
-          {"horizontal", word_of(regions.horizontal)},
+          {"merge_unconnected", regions.merge_unconnected},
           {"min_nodes", regions.min_nodes},
           {"max_nodes", regions.max_nodes}};
 }
@@ -209,7 +209,7 @@ Result<RegionOptions> regions_of(const Message& json) {
     return bad_message("regions", fmt::format("'{}' says nothing about regions", options[0].first));
   RegionOptions regions;
   regions.mode = controls.mode.value_or(regions.mode);
-  regions.horizontal = controls.horizontal.value_or(regions.horizontal);
+  regions.merge_unconnected = controls.merge_unconnected.value_or(regions.merge_unconnected);
   regions.min_nodes = controls.min_nodes.value_or(regions.min_nodes);
   regions.max_nodes = controls.max_nodes.value_or(regions.max_nodes);
   return regions;

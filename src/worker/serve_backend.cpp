@@ -19,7 +19,7 @@
 
 #include "depute/compiler/compiler.h"
 #include "depute/compiler/worker.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "ir/text/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"

@@ -9,12 +9,12 @@
 #include <mutex>
 #include <utility>
 
-#include "depute/backend/lowering_error.h"
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
 #include "depute/backend/serve_backend.h"
 #include "depute/compiler/worker.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/text/text.h"
+#include "lower/lowering_error.h"
 #include "lower/result_json.h"
 #include "lower/run_backend.h"
 #include "support/guarded.h"

@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "depute/program/data_place.h"
-#include "depute/program/print.h"
+#include "depute/program/data.h"
+#include "depute/program/result.h"
+#include "depute/program/text.h"
 #include "ir/text/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
-#include "support/printable.h"
 #include "support/try.h"
 
 namespace depute {

@@ -13,9 +13,9 @@
 #include <string>
 
 #include "depute/compiler/worker.h"
-#include "depute/program/print.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
+#include "depute/program/text.h"
 #include "support/output_file.h"
 #include "support/temporary_folder.h"
 #include "worker/messages.h"

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "depute/program/result.h"
 #include "support/clean_up.h"
-#include "support/printable.h"
 #include "support/try.h"
 
 namespace depute {

@@ -3,7 +3,7 @@
 //
 //   const WorkerFolders folders{.whole = "/tmp/depute-worker-x", .work = "/tmp/depute-worker-x/work"};
 //   TRY(auto process, WorkerProcess::start(program, folders, limits));
-//   TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
+//   TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 3})"));
 //
 // The process runs in a group of its own and inherits no open files. Its environment is PATH, LD_LIBRARY_PATH
 // and a language; its own folder is working directory, HOME and TMPDIR. Destroying this object ends the whole

@@ -16,8 +16,8 @@
 #include <unordered_map>
 
 #include "depute/program/op.h"
+#include "depute/program/walk.h"
 #include "ir/sym/srepr.h"
-#include "ir/walk.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/try.h"

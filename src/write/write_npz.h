@@ -1,7 +1,7 @@
 // Writes named arrays like numpy.savez; read/npz.h reads them.
 #pragma once
 
-#include "depute/program/named_arrays.h"
+#include "depute/program/data.h"
 #include "depute/program/result.h"
 #include "support/output.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "depute/backend/named_data_store.h"
-#include "depute/compiler/verify_input.h"
+#include "depute/backend/backend.h"
+#include "depute/program/program.h"
 #include "ir/verify.h"
 #include "plan/data_file.h"
 #include "program_generated.h"

@@ -9,17 +9,12 @@
 #include <set>
 #include <utility>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/config_partitioner.h"
-#include "depute/backend/group_partitioner.h"
-#include "depute/backend/pattern_partitioner.h"
-#include "depute/backend/tagged_partitioner.h"
-#include "depute/backend/whole_program_partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
 #include "depute/program/interpret.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
 #include "ir/verify.h"
-#include "ir/walk.h"
 
 namespace depute {
 namespace {
@@ -162,9 +157,7 @@ std::vector<std::pair<std::string, std::unique_ptr<Partitioner>>> canonical_part
   all.emplace_back("Pattern", std::make_unique<PatternPartitioner>(patterns_of(own), apart));
   if (!own.groups.empty())
     all.emplace_back("Group", std::make_unique<GroupPartitioner>(groups_by_name(own.groups), apart));
-  auto config = ConfigPartitioner::make(std::move(configs), joined);
-  EXPECT_TRUE(config.has_value()) << config.error().str();
-  if (config) all.emplace_back("Config", std::move(*config));
+  all.emplace_back("Config", std::make_unique<ConfigPartitioner>(std::move(configs), joined));
   all.emplace_back("WholeProgram", std::make_unique<WholeProgramPartitioner>(subject.entry.name, own.spec));
   all.emplace_back("Tagged", std::make_unique<TaggedPartitioner>(own.spec));
   return all;

@@ -26,10 +26,10 @@
 #include "checks.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
 #include "depute/program/inspect.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
 #include "ir/verify.h"
-#include "ir/walk.h"
 #include "programs.h"
 
 namespace depute {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 #include "depute/program/program.h"
 
 namespace depute {

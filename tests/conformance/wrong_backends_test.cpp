@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "checks.h"
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/function_backend.h"
-#include "depute/program/parse.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/partitioners.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

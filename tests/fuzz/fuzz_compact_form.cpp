@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "depute/program/equal.h"
+#include "depute/program/program.h"
 #include "ir/text/compact.h"
 #include "ir/verify.h"
 

@@ -20,13 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/backend/tagged_partitioner.h"
-#include "depute/backend/whole_program_partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/compile.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/to_backend.h"
 #include "depute/program/op.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 #include "read/pt2/archive.h"
 #include "read/pte.h"

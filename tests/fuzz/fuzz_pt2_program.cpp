@@ -15,9 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/program/equal.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 #include "read/pt2/read_pt2.h"
 #include "zip_writer.h"

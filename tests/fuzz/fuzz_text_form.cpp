@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "depute/program/equal.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 
 namespace {

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 MODE = Path(sys.argv[0]).name.removeprefix("bad-")
-DESCRIPTION = {"protocol": 2, "id": "BadBackend", "options": [["fast", "yes"]]}
+DESCRIPTION = {"protocol": 3, "id": "BadBackend", "options": [["fast", "yes"]]}
 PAYLOAD = {"payload": {"text": "relu"}}
 
 
@@ -33,7 +33,7 @@ def good(request):
         case "options":
             say({})
         case "partition":
-            say({"answers": [{"answer": "take", "nodes": relus(request)}], "regions": {"horizontal": "none"}})
+            say({"answers": [{"answer": "take", "nodes": relus(request)}], "regions": {"merge_unconnected": False}})
         case "preprocess":
             for _ in request["partitions"]:
                 say({"result": PAYLOAD})
@@ -176,10 +176,10 @@ def short_file():
 
 ANSWERS = {
     "describe-version": lambda: say({**DESCRIPTION, "protocol": 99}),
-    "describe-no-id": lambda: say({"protocol": 2}),
-    "describe-empty-id": lambda: say({"protocol": 2, "id": ""}),
+    "describe-no-id": lambda: say({"protocol": 3}),
+    "describe-empty-id": lambda: say({"protocol": 3, "id": ""}),
     "describe-list": lambda: say("[]"),
-    "describe-numbers": lambda: say({"protocol": 2, "id": 7}),
+    "describe-numbers": lambda: say({"protocol": 3, "id": 7}),
     "describe-error": lambda: say({"error": {"message": "no license today"}}),
     "options-numbers": lambda: say({"keep": [1, 2]}),
     "partition-nothing": lambda: say({}),

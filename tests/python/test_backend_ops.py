@@ -32,7 +32,7 @@ for line in sys.stdin:
     match request["call"]:
         case "describe":
             op = {{"name": NAME + ".mul_{op}.default", "pattern": PATTERN}}
-            answers = [{{"protocol": 2, "id": NAME, "options": [["most", "how many"]], "libraries": [NAME], "ops": [op]}}]
+            answers = [{{"protocol": 3, "id": NAME, "options": [["most", "how many"]], "libraries": [NAME], "ops": [op]}}]
         case "partition":
             answers = [{{"answers": [{{"answer": "take", "nodes": places(request)}}]}}]
         case "preprocess":

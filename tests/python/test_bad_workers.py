@@ -196,7 +196,7 @@ for line in sys.stdin:
     if request.get("support"):
         print("no matrix today", file=sys.stderr, flush=True)
         os.abort()
-    print(json.dumps({{"protocol": 2, "id": "Moody"}} if request["call"] == "describe" else {{}}), flush=True)
+    print(json.dumps({{"protocol": 3, "id": "Moody"}} if request["call"] == "describe" else {{}}), flush=True)
 """
     )
     program.chmod(0o755)

@@ -143,7 +143,7 @@ WRAPPED = {
 """,
     "C++": """
 //   TRY(auto process, WorkerProcess::start(program, {.whole = "/tmp/depute-worker-x", .work = "..."},
-//   limits)); TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
+//   limits)); TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 3})"));
 """,
     "an initializer": """
 //   static constexpr OpRule rules[] = {{.op = "aten.neg.default", .conditions = "", .translate =

@@ -158,6 +158,11 @@ def test_top_folders_include_only_those_before_them():
     assert wrong == []
 
 
+def test_the_command_line_needs_no_header_of_the_compilers_own():
+    named = {name for path in files_of("cli") for name in includes(path)}
+    assert {name for name in named if not name.startswith(("depute/", "cli/"))} == set()
+
+
 def test_tops_of_public_headers_are_found():
     assert [top_of(f"depute/{name}.h") for name in ("compiler", "report", "lock", "compile", "command_line", "serve_backend")] == [
         "src",

@@ -5,7 +5,7 @@
 //       %relu = aten.relu.default: xnnpack -> portable, xnnpack: pin (off=op:relu)
 #include <fmt/format.h>
 
-#include "support/printable.h"
+#include "depute/program/result.h"
 #include "tools/diff/diff.h"
 #include "tools/report/report_json.h"
 #include "tools/report/undelegated.h"

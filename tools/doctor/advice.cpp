@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
 #include "support/try.h"
 #include "tools/report/option_text.h"
 #include "tools/report/page_facts.h"
@@ -202,7 +202,7 @@ class Adviser {
   void add_less_control() {
     for (std::size_t i = 0; i < options_.backends.size(); ++i) {
       for (const auto& [key, value] : options_.backends[i].options) {
-        if (key != "mode" && key != "horizontal" && key != "min_nodes" && key != "max_nodes") continue;
+        if (key != "mode" && key != "merge_unconnected" && key != "min_nodes" && key != "max_nodes") continue;
         LowerOptions changed = options_;
         std::erase_if(changed.backends[i].options, [&](const auto& option) { return option.first == key; });
         add({.what = fmt::format("leave out {}={}", key, value)}, std::move(changed));

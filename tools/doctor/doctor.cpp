@@ -11,9 +11,9 @@
 #include <tuple>
 #include <utility>
 
+#include "depute/program/result.h"
 #include "depute/tools/report.h"
 #include "plan/plan.h"
-#include "support/printable.h"
 #include "tools/report/colors.h"
 #include "tools/report/page_facts.h"
 #include "tools/report/undelegated.h"

@@ -7,9 +7,9 @@
 
 #include "cli/commands.h"
 #include "cli/request.h"
-#include "depute/program/print.h"
+#include "depute/program/result.h"
+#include "depute/program/text.h"
 #include "support/output_set.h"
-#include "support/printable.h"
 #include "support/try.h"
 #include "tools/extract/extract.h"
 #include "write/write_npz.h"

@@ -20,14 +20,14 @@
 #include <tuple>
 
 #include "depute/backend/backend_op.h"
-#include "depute/backend/tagged_partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/program/inspect.h"
 #include "depute/program/interpret.h"
+#include "depute/program/result.h"
 #include "ir/delegate_state.h"
 #include "kernels/tensors.h"
 #include "lower/delegate_parts.h"
 #include "quantize/calibration_samples.h"
-#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {

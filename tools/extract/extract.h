@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "depute/backend/registry.h"
-#include "depute/program/kernels.h"
-#include "depute/program/named_arrays.h"
+#include "depute/program/data.h"
+#include "depute/program/interpret.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 

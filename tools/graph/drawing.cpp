@@ -10,7 +10,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 #include "tools/report/lowering_facts.h"
 #include "tools/report/page_facts.h"
 #include "tools/report/repeats.h"

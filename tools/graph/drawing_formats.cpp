@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "support/printable.h"
+#include "depute/program/result.h"
 #include "tools/graph/drawing.h"
 #include "tools/report/html.h"
 #include "tools/report/report_json.h"

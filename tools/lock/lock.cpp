@@ -3,6 +3,7 @@
 //   left in forward, 5d1e...
 //     node %tan: f32[4] = aten.tan.default(%relu)
 #include "depute/tools/lock.h"
+#include "support/hasher.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,9 +12,9 @@
 #include <set>
 
 #include "depute/program/inspect.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "ir/text/text.h"
-#include "ir/walk.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
 

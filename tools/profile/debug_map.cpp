@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "ops/own_ops.h"
 
 namespace depute {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "depute/program/result.h"
 #include "depute/tools/profile.h"
-#include "support/printable.h"
 #include "tools/report/colors.h"
 #include "tools/report/html.h"
 #include "tools/report/page_parts.h"

@@ -5,7 +5,7 @@
 //   ::notice file=model.py,line=12::aten.tan.default (1 node) stays on ExecuTorch's kernels: xnnpack: op
 #include <fmt/format.h>
 
-#include "support/printable.h"
+#include "depute/program/result.h"
 #include "tools/report/findings.h"
 
 namespace depute {

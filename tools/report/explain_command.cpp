@@ -9,8 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/request.h"
-#include "support/printable.h"
-#include "support/suggest.h"
+#include "depute/program/result.h"
 
 namespace depute {
 namespace {

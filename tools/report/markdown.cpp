@@ -6,7 +6,7 @@
 //   | `aten.sort.default` | 2 | xnnpack: kernel | `model.py:7` |
 #include <fmt/format.h>
 
-#include "support/printable.h"
+#include "depute/program/result.h"
 #include "tools/report/boundaries.h"
 #include "tools/report/undelegated.h"
 

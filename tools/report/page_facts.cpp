@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/program/print.h"
-#include "ir/walk.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "tools/report/largest_sizes.h"
 
 namespace depute {

@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "support/printable.h"
+#include "depute/program/result.h"
 
 namespace depute {
 

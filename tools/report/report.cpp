@@ -10,8 +10,8 @@
 
 #include "depute/compiler/compiler.h"
 #include "depute/program/inspect.h"
+#include "depute/program/walk.h"
 #include "depute/tools/byte_ledger.h"
-#include "ir/walk.h"
 #include "plan/equal_delegates.h"
 #include "tools/report/boundaries.h"
 #include "tools/report/largest_sizes.h"

@@ -1,4 +1,4 @@
-#include "depute/compiler/requirement.h"
+#include "depute/tools/report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "support/byte_size.h"
-#include "support/suggest.h"
+#include "depute/program/result.h"
 #include "support/trim.h"
 #include "support/wildcard.h"
 

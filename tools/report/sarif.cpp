@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "depute/compiler/version.h"
+#include "depute/api.h"
 #include "tools/report/findings.h"
 #include "tools/report/report_json.h"
 

@@ -5,9 +5,9 @@
 #include <set>
 #include <unordered_set>
 
+#include "depute/program/result.h"
 #include "depute/tools/report.h"
 #include "plan/plan.h"
-#include "support/printable.h"
 #include "tools/report/boundaries.h"
 #include "tools/report/colors.h"
 #include "tools/report/repeats.h"

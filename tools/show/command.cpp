@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 #include "read/read_program.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "depute/tools/report.h"
 
 namespace depute {

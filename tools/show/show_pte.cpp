@@ -6,9 +6,9 @@
 #include <map>
 #include <tuple>
 
+#include "depute/program/result.h"
 #include "plan/plan_text.h"
 #include "support/guarded.h"
-#include "support/printable.h"
 #include "support/try.h"
 
 namespace depute {

@@ -14,9 +14,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "depute/program/result.h"
 #include "plan/plan_text.h"
 #include "support/guarded.h"
-#include "support/printable.h"
 #include "support/try.h"
 #include "tools/size/ledger_files.h"
 #include "tools/size/weight_names.h"

@@ -11,7 +11,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 #include "plan/plan_text.h"
 #include "program_generated.h"
 #include "read/flatbuffer_file.h"

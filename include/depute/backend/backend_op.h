@@ -43,12 +43,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/pattern.h"
 #include "depute/program/op.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -79,7 +78,7 @@ struct BackendOp {
 
 // Op table of a compiler's programs: PyTorch's ops and backend ops. Add all ops before the first program is
 // made; after that, several threads may look ops up at the same time.
-class BackendOps final : public OpTable {
+class DEPUTE_API BackendOps final : public OpTable {
  public:
   BackendOps();
   ~BackendOps() override;
@@ -125,15 +124,14 @@ class BackendOps final : public OpTable {
 // to the op table `ops`. Earlier names are matched first; ops without a pattern are skipped. Returns the
 // number of replacements. A new node gets the debug handle and source of the last node it replaces;
 // Node::replaced has the origins of all.
-Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
-                                     std::span<const Name> names);
+DEPUTE_API Result<std::size_t> bind_backend_ops(Program& program,
+                                                const std::shared_ptr<const BackendOps>& ops,
+                                                std::span<const Name> names);
 
 // Replaces backend ops by their patterns, also ops that occur in patterns: all ops with a pattern, or only
 // ops without a kernel. Returns the number of replacements. Fails for an op with neither kernel nor pattern,
 // and for arguments that the pattern does not have.
 enum class BackendOpsToExpand : std::uint8_t { All, WithoutKernel };
-Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which);
+DEPUTE_API Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -12,7 +12,7 @@
 // symbol any size. A name that occurs twice must match the same value in both places.
 // Arguments are compared, omitted ones by their defaults, except for match.any (any argument) and match.rest
 // (all following arguments). Values that the pattern does not return must have no uses outside the match.
-// With !any_order, the first two arguments of a node may be swapped.
+// With !any_order, the first two arguments of a node may be swapped. find_matches() finds all matches.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,18 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
 inline constexpr std::size_t max_pattern_nodes = 256;
 
 // True for a pattern input that matches a literal argument.
-bool is_literal_input(const Value& input);
+DEPUTE_API bool is_literal_input(const Value& input);
 
-class Pattern {
+class DEPUTE_API Pattern {
  public:
   Name name() const { return method_->name; }
   const Method& method() const { return *method_; }
@@ -78,9 +77,32 @@ class Pattern {
 };
 
 // Parses one pattern per method of the text. Fails for text that does not parse or is no valid pattern.
-Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::string& file_name = "<pattern>",
-                                            const std::shared_ptr<const OpTable>& ops = torch_ops());
+DEPUTE_API Result<std::vector<Pattern>> parse_patterns(
+    std::string_view text, const std::string& file_name = "<pattern>",
+    const std::shared_ptr<const OpTable>& ops = torch_ops());
+
+// --- matches
+
+inline constexpr std::size_t max_match_steps = 4096;
+inline constexpr std::size_t max_match_users = 64;
+
+struct PatternMatch {
+  std::size_t pattern = 0;         // index of the pattern
+  std::vector<const Node*> nodes;  // matched node per node of the pattern
+  // Matched value per pattern input; null if it occurs only in open arguments.
+  std::vector<const Value*> inputs;
+  std::vector<Argument> literals;  // matched literal per pattern input; None if the input is no literal
+};
+
+// Returns the matches in `graph`. `method` must contain the graph and identifies constants.
+//
+//   pattern  addmm -> relu           graph   addmm -> relu -> addmm -> relu      two matches
+//
+// Matches do not overlap. All matches of the first pattern are found before those of the second pattern. For
+// one pattern, matches that end earlier in the graph come first. Time per pattern is linear in the nodes:
+// each node is tried with at most max_match_steps steps, and at most max_match_users users of a value are
+// considered.
+DEPUTE_API std::vector<PatternMatch> find_matches(const Method& method, const Graph& graph,
+                                                  std::span<const Pattern> patterns);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

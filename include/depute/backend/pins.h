@@ -1,5 +1,6 @@
-// Pins restrict the nodes that a backend may take, by name, module or op. Users write them as backend
-// options:
+// The user's controls of any partitioner: pins and region options, written as options of a backend.
+//
+// Pins restrict the nodes that a backend may take, by name, module or op:
 //
 //   --backend xnnpack:only=features.*            only nodes of the module `features` and its submodules
 //   --backend xnnpack:off=node:relu_1            all nodes but the one that defines %relu_1
@@ -17,22 +18,24 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "depute/api.h"
+#include "depute/backend/partitioner.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
 inline constexpr std::size_t max_pin_regex = 256;  // characters
 
 // Selects nodes by module, name or op.
-class NodeSelector {
+class DEPUTE_API NodeSelector {
  public:
   static Result<NodeSelector> parse(std::string_view text);
   bool selects(const Node& node) const;
@@ -55,7 +58,7 @@ class NodeSelector {
   std::function<bool(std::string_view)> matches_name_;  // only for Kind::Name
 };
 
-class Pins {
+class DEPUTE_API Pins {
  public:
   enum class Rule : std::uint8_t { Only, Off };
   Status add(Rule rule, std::string_view selector);
@@ -75,6 +78,40 @@ class Pins {
   std::vector<NodeSelector> off_;
 };
 
-}  // namespace depute
+// --- pins and region options, as a filter around any partitioner
 
-#pragma GCC visibility pop
+struct PartitionControls {
+  Pins pins;
+  // Replace the partitioner's own region options.
+  std::optional<RegionMode> mode;
+  std::optional<bool> merge_unconnected;
+  std::optional<std::uint32_t> min_nodes;
+  std::optional<std::uint32_t> max_nodes;
+
+  bool shapes_regions() const { return mode || merge_unconnected || min_nodes || max_nodes; }
+  bool empty() const { return pins.empty() && !shapes_regions(); }
+};
+
+// Options of `--backend NAME:key=value,...`.
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+// Removes the options common to all backends from `options` and returns them. Fails for an invalid value,
+// naming `backend`.
+DEPUTE_API Result<PartitionControls> take_partition_controls(std::string_view backend, KeyValues& options);
+
+// Keys and meanings of these options, for `depute backends`.
+DEPUTE_API std::vector<std::pair<std::string, std::string>> partition_control_meanings();
+
+// Wraps the partitioner; returns it unchanged if `controls` is empty. Pinned nodes are rejected with the rule
+// "pinned" before regions grow, so all resulting regions are valid. A group with a pinned node is rejected as a
+// whole. A partitioner without a proposal gets a copy of the program whose pinned nodes have an op unknown to
+// every backend. Ops that pins exclude are decomposed later, with the other undelegated nodes.
+//
+//   // Removes the options of the filter from `options`.
+//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));
+//   DEPUTE_TRY(auto partitioner, make_partitioner(entry, options));
+//   partitioner = filtered(std::move(partitioner), std::move(controls));
+DEPUTE_API std::unique_ptr<Partitioner> filtered(std::unique_ptr<Partitioner> partitioner,
+                                                 PartitionControls controls);
+
+}  // namespace depute

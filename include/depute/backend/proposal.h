@@ -5,7 +5,8 @@
 //            },
 //            .options = {.owner = "mine", .spec = {"MyBackend", {}}}}
 //
-// propose_partitions.h makes a PartitionResult from one proposal, plan_together.h from several.
+// propose_partitions() (partitioner.h) makes a PartitionResult from one proposal, plan_together()
+// (partitioners.h) from several.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,28 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/backend/partition_result.h"
+#include "depute/api.h"
 #include "depute/backend/region_options.h"
-
-#pragma GCC visibility push(default)
+#include "depute/program/program.h"
 
 namespace depute {
+
+struct DelegationSpec {
+  std::string backend_id = {};
+  std::vector<CompileSpec> compile_specs = {};
+  friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
+};
+
+// Reason why a node is or is not delegated. Each backend has a closed set of rules ("dtype", "rank",
+// "static-weight", ...).
+struct Verdict {
+  bool delegated = false;
+  std::string owner = {};    // backend name if delegated; else empty
+  std::string rule = {};     // id of the rule that rejected the node; empty if delegated
+  std::string seen = {};     // value found: "i64"
+  std::string allowed = {};  // allowed values: "f32, f16"
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
 
 // A backend's answer about one node. Neutral nodes (views, copies) join a region only if that helps the
 // region.
@@ -39,7 +56,8 @@ inline NodeSupport take(std::uint64_t gain = 1) {
 inline NodeSupport take_if_useful() {
   return {Support::Neutral, 0, {}};
 }
-NodeSupport refuse(std::string_view rule, std::string_view seen = {}, std::string_view allowed = {});
+DEPUTE_API NodeSupport refuse(std::string_view rule, std::string_view seen = {},
+                              std::string_view allowed = {});
 
 // Called for nodes in the graph and in bodies (see node.graph()). Inputs of bodies are not constants.
 using SupportFunction = std::function<NodeSupport(const Node&)>;
@@ -82,5 +100,3 @@ struct Proposal {
 };
 
 }  // namespace depute
-
-#pragma GCC visibility pop

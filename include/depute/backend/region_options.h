@@ -7,8 +7,6 @@
 #include <limits>
 #include <span>
 
-#pragma GCC visibility push(default)
-
 namespace depute {
 
 // Whether a backend supports a node.
@@ -19,20 +17,10 @@ enum class Support : std::uint8_t {
 };
 
 enum class RegionMode : std::uint8_t {
-  Settled,    // fewest regions, few values across borders
-  Fx,         // fewest regions, latest labels: same sets as torch's CapabilityBasedPartitioner
-  Earliest,   // fewest regions, each as early as possible
-  Connected,  // regions are connected by their own edges
-  Apart,      // one region per group and per supported node outside groups
+  Settled,  // fewest regions, few values across borders
+  Fx,       // fewest regions, latest labels: same sets as torch's CapabilityBasedPartitioner
+  Apart,    // one region per group and per supported node outside groups
 };
-
-enum class Horizontal : std::uint8_t {
-  All,   // unconnected nodes may share a region
-  Near,  // pieces share a region if they have a common input or reader, or node numbers within near_distance
-  None,  // regions are split into connected pieces
-};
-
-inline constexpr std::uint32_t near_distance = 32;
 
 // Savings and costs of delegating a connected piece of a region, in one unit of the caller's choice.
 struct Worth {
@@ -43,7 +31,7 @@ struct Worth {
 
 struct RegionOptions {
   RegionMode mode = RegionMode::Settled;
-  Horizontal horizontal = Horizontal::All;
+  bool merge_unconnected = true;  // false: regions are split into connected pieces
   // Minimum number of supported nodes of a connected piece; smaller pieces are rejected. Pieces cut off by
   // max_nodes may be smaller.
   std::uint32_t min_nodes = 1;
@@ -54,5 +42,3 @@ struct RegionOptions {
 };
 
 }  // namespace depute
-
-#pragma GCC visibility pop

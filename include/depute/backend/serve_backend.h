@@ -24,12 +24,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "depute/api.h"
 #include "depute/backend/backend.h"
 #include "depute/backend/partitioner.h"
 #include "depute/backend/registry.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -41,10 +40,10 @@ struct WorkerTraits {
 
 // Answers requests until the input ends; returns the exit code of the process. With command-line arguments it
 // prints information instead, as for `--version` and `--help`.
-int serve_backend(int argc, char** argv, BackendEntry entry, const WorkerTraits& traits = {});
+DEPUTE_API int serve_backend(int argc, char** argv, BackendEntry entry, const WorkerTraits& traits = {});
 // Serves a registered backend.
-int serve_backend(int argc, char** argv, const Registry& registry, std::string_view name,
-                  const WorkerTraits& traits = {});
+DEPUTE_API int serve_backend(int argc, char** argv, const Registry& registry, std::string_view name,
+                             const WorkerTraits& traits = {});
 
 // Makes a registry entry of the classes, to use them in process.
 template <typename MyPartitioner, typename MyBackend>
@@ -75,7 +74,7 @@ BackendEntry entry_of(std::string name) {
 }
 
 // Backend name from a worker's program name: "/bin/depute-backend-chip" -> "chip".
-std::string worker_name(const char* program);
+DEPUTE_API std::string worker_name(const char* program);
 
 template <typename MyPartitioner, typename MyBackend>
 int serve_backend(int argc, char** argv) {
@@ -88,5 +87,3 @@ int serve_backend(int argc, char** argv) {
 }
 
 }  // namespace depute
-
-#pragma GCC visibility pop

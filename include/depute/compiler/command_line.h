@@ -9,10 +9,9 @@
 
 #include <string>
 
+#include "depute/api.h"
 #include "depute/compiler/compiler.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -27,7 +26,7 @@ enum ExitCode : int {
 // Runs the command that the arguments select (docs/cli.md) and returns the exit code. Call it once per
 // process: it sets up signals, memory and standard streams for one short run. `compiler` must live until the
 // process ends; kernels named on the command line are added to it.
-int run_command_line(int argc, char** argv, Compiler& compiler);
+DEPUTE_API int run_command_line(int argc, char** argv, Compiler& compiler);
 
 // Parses the argument of --backend, [METHOD:]NAME[:key=value,...]. Fails if the text is malformed.
 //
@@ -35,12 +34,10 @@ int run_command_line(int argc, char** argv, Compiler& compiler);
 //     ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
 //   "decode:xnnpack"
 //     ->  {"xnnpack", method "decode"}
-Result<BackendRequest> parse_backend_argument(const std::string& text);
+DEPUTE_API Result<BackendRequest> parse_backend_argument(const std::string& text);
 
 // Prints "error[code]: where: message", the source line and the hint to standard error. Returns exit_usage
 // for the code "usage", else exit_error.
-int report_failure(const Diagnostic& diagnostic);
+DEPUTE_API int report_failure(const Diagnostic& diagnostic);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -10,12 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/compiler/compiler.h"
-#include "depute/compiler/requirement.h"
 #include "depute/program/result.h"
 #include "depute/tools/report.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -47,14 +45,17 @@ struct Compiled {
   Report report;
 };
 
+// Fails for a path of CompileOptions::reports whose extension is no format's.
+DEPUTE_API Status check_reports(const std::vector<std::string>& reports);
+// True if an output goes to standard output, so that messages must go to standard error.
+DEPUTE_API bool writes_standard_output(const CompileOptions& options);
+
 // Calls the steps of Compiler::lower() and reports them, with their times.
-Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, const LowerOptions& options,
-                                  ReportParts parts = {});
+DEPUTE_API Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported,
+                                             const LowerOptions& options, ReportParts parts = {});
 
 // Checks all paths first: outputs must be writable, distinct and no inputs. All outputs appear together at the
 // end; on failure no output file is created or changed.
-Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options);
+DEPUTE_API Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -1,5 +1,5 @@
 // The compiler as a value: it owns its backends, and each step of the pipeline is a function from one stage to
-// the next (stages.h).
+// the next.
 //
 //   Compiler compiler;  // contains the built-in backends
 //   const LowerOptions options{.backends = {{"xnnpack"}}};
@@ -21,24 +21,121 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/registry.h"
-#include "depute/compiler/constant_method.h"
 #include "depute/compiler/exported_model.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/quantize.h"
-#include "depute/compiler/result_cache.h"
-#include "depute/compiler/stages.h"
+#include "depute/compiler/to_backend.h"
 #include "depute/compiler/write_options.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 #include "depute/program/sym.h"
 
-#pragma GCC visibility push(default)
-
 namespace depute {
+
+// --- stages
+//
+// The stages of a compilation, as values. Each is made by one function alone, so holding one proves that its
+// step was done:
+//
+//   Exported    Compiler::load()                     read and verified
+//   Edge        Compiler::to_edge()                  normalized; backends' own ops are in place
+//   Delegated   Compiler::to_backend()               partitions are delegates
+//   Executable  to_executorch()                      undelegated nodes are decomposed; memory is planned
+//   PteFile     write()                              bytes, .ptd files, and a summary
+//
+// A stage does not change. Copies share one program. A step that gets the only copy edits that program in
+// place; otherwise it edits a clone, which shares all constants.
+
+struct Plan;  // memory plan and instructions, internal
+
+namespace internal {
+struct Stages;  // makes stages
+}
+
+// Base of the stages: a program that does not change.
+class Stage {
+ public:
+  const Program& program() const { return *program_; }
+  std::shared_ptr<const Program> shared_program() const { return program_; }
+  const QuantizeResult& quantized() const { return *quantized_; }  // layers that Compiler::quantize() changed
+
+ protected:
+  Stage(std::shared_ptr<Program> program, std::shared_ptr<const QuantizeResult> quantized)
+      : program_(std::move(program)), quantized_(std::move(quantized)) {}
+
+ private:
+  friend struct internal::Stages;
+  std::shared_ptr<Program> program_;
+  std::shared_ptr<const QuantizeResult> quantized_;
+};
+
+// A verified program, as torch.export gave it or with quantized layers.
+class Exported : public Stage {
+ private:
+  friend struct internal::Stages;
+  using Stage::Stage;
+  bool is_quantized_ = false;  // Compiler::quantize() was called
+};
+
+// A normalized program: what partitioners see.
+class Edge : public Stage {
+ private:
+  friend struct internal::Stages;
+  using Stage::Stage;
+};
+
+// One call of partitioners: its input, what it decided, and the names of the backends that were asked.
+struct DelegationRound {
+  std::shared_ptr<const Program> before;
+  Delegation decided;
+  std::unordered_map<Name, std::string> asked;  // by method
+};
+
+// A program whose partitions are delegates. Undelegated nodes are as they were until lower_undelegated().
+class DEPUTE_API Delegated : public Stage {
+ public:
+  // The program before the first round. Reports are about its nodes.
+  const Program& normalized() const { return normalized_ == nullptr ? program() : *normalized_; }
+  const std::vector<DelegationRound>& rounds() const { return *rounds_; }
+  // Frees the memory of the rounds and of the programs before them. Reports about the result have its own
+  // nodes only.
+  Delegated without_rounds() &&;
+
+ private:
+  friend struct internal::Stages;
+  using Stage::Stage;
+  std::shared_ptr<const Program> normalized_;
+  std::shared_ptr<const std::vector<DelegationRound>> rounds_;
+  bool is_lowered_ = false;  // undelegated nodes are decomposed
+};
+
+// A program that the runtime can execute, with its memory plan.
+class Executable : public Stage {
+ public:
+  const Delegated& delegated() const { return delegated_; }  // all nodes that had to be are decomposed
+  const Plan& plan() const { return *plan_; }
+  const WriteOptions& options() const { return options_; }
+
+ private:
+  friend struct internal::Stages;
+  Executable(Delegated delegated, std::shared_ptr<const Plan> plan, WriteOptions options)
+      : Stage(delegated),
+        delegated_(std::move(delegated)),
+        plan_(std::move(plan)),
+        options_(std::move(options)) {}
+
+  Delegated delegated_;
+  std::shared_ptr<const Plan> plan_;
+  WriteOptions options_;
+};
+
+// --- steps
 
 struct BackendRequest {
   std::string name = {};     // as registered: "xnnpack"
@@ -79,7 +176,7 @@ struct LowerOptions {
   std::function<void(std::string_view step, std::size_t done, std::size_t total)> progress = {};
 };
 
-class Compiler {
+class DEPUTE_API Compiler {
  public:
   // Makes a compiler with the built-in backends, or with the backends of `registry` only.
   Compiler() : Compiler(make_registry()) {}
@@ -93,6 +190,8 @@ class Compiler {
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>") {
     return registry_.add_kernels(manifest, name);
   }
+  // Reads a manifest from a file or a pipe; "-" is standard input.
+  Status add_kernel_file(const std::string& path);
   const Registry& registry() const { return registry_; }
 
   // Reads a .pt2 archive or the text form; the first bytes decide which. Verifies the program. Constants are
@@ -136,27 +235,25 @@ class Compiler {
 
 // Decomposes the undelegated nodes: replaces backend ops without a kernel by their patterns, and ops that were
 // kept whole for a backend that did not take them. Doing it twice changes nothing.
-Result<Delegated> lower_undelegated(Delegated delegated, const LowerOptions& options = {});
+DEPUTE_API Result<Delegated> lower_undelegated(Delegated delegated, const LowerOptions& options = {});
 
 // Adds constants as methods, after partitioning, so that no backend sees them.
-Result<Delegated> add_constants(Delegated delegated, std::span<const ConstantMethod> constants);
+DEPUTE_API Result<Delegated> add_constants(Delegated delegated, std::span<const ConstantMethod> constants);
 
 // Calls lower_undelegated() and plans the memory. Fails for a program that the runtime cannot execute;
 // `refusals`, if given, then has all reasons, with nodes of the lowered program, which they keep alive.
-Result<Executable> to_executorch(Delegated delegated, const WriteOptions& options = {},
-                                 std::vector<Refusal>* refusals = nullptr);
+DEPUTE_API Result<Executable> to_executorch(Delegated delegated, const WriteOptions& options = {},
+                                            std::vector<Refusal>* refusals = nullptr);
 
 // Writes the program to memory, as if to a file `name`.
-Result<PteFile> write(const Executable& executable, const std::string& name = "program.pte");
+DEPUTE_API Result<PteFile> write(const Executable& executable, const std::string& name = "program.pte");
 // Writes the program to a file, and its .ptd files beside it. On failure no file is created or changed.
-Result<PteFile> write_file(const Executable& executable, const std::string& path);
+DEPUTE_API Result<PteFile> write_file(const Executable& executable, const std::string& path);
 
 // Names passed to LowerOptions::observe, in order.
-std::vector<std::string_view> step_names();
+DEPUTE_API std::vector<std::string_view> step_names();
 
 // Name and version of the compiler, in its output and in `depute --version`: "depute 0.1.0".
-std::string version();
+DEPUTE_API std::string version();
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -20,17 +20,16 @@
 #include <variant>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/data.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
 // A JSON value with separate integers and floating-point numbers. Unlike in JSON, a number may be infinite or
 // NaN.
-struct SchemaValue {
+struct DEPUTE_API SchemaValue {
   using List = std::vector<SchemaValue>;
   using Object = std::vector<std::pair<std::string, SchemaValue>>;
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> value = nullptr;
@@ -52,8 +51,8 @@ struct ExportedModel {
 };
 
 // Storage over memory of the caller. `owner` keeps it alive; it must not change while a program uses it.
-std::shared_ptr<const Storage> borrowed_storage(std::span<const std::byte> bytes,
-                                                std::shared_ptr<const void> owner);
+DEPUTE_API std::shared_ptr<const Storage> borrowed_storage(std::span<const std::byte> bytes,
+                                                           std::shared_ptr<const void> owner);
 
 // Options of torch_schema(), for torch's deserializer (torch/_export/serde/serialize.py).
 struct TorchSchemaOptions {
@@ -70,17 +69,16 @@ struct TorchSchemaOptions {
 
 // Returns a method as JSON text in torch's schema, without weights. Fails for tokens, custom objects and ops
 // without a schema, which torch's schema cannot express.
-Result<std::string> torch_schema(const Program& program, const Method& method,
-                                 const TorchSchemaOptions& options = {});
+DEPUTE_API Result<std::string> torch_schema(const Program& program, const Method& method,
+                                            const TorchSchemaOptions& options = {});
 
 // Returns an undelegated program of one method as a .pt2 archive for torch.export.load.
-Result<std::vector<std::byte>> pt2_bytes(const Program& program);
+DEPUTE_API Result<std::vector<std::byte>> pt2_bytes(const Program& program);
 
 // Returns the example value for each symbol of the method's inputs that pt2_bytes() and torch_schema()
 // record. Each symbol gets a different prime within its bounds, because torch identifies sizes with equal
 // example values.
-std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method);
+DEPUTE_API std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program,
+                                                                          const Method& method);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

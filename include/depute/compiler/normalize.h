@@ -12,11 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/backend/ops_to_not_decompose.h"
+#include "depute/api.h"
+#include "depute/program/op.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -33,12 +32,10 @@ struct NormalizeOptions {
 };
 
 // Normalizes any program. Fails if verify_input() rejects it.
-Result<Program> normalize(Program program, const NormalizeOptions& options = {});
+DEPUTE_API Result<Program> normalize(Program program, const NormalizeOptions& options = {});
 
 // Normalizes undelegated nodes after partitioning: also decomposes ops that were kept whole for a partitioner
 // that did not take them.
-Result<Program> normalize_undelegated(Program program, const NormalizeOptions& options = {});
+DEPUTE_API Result<Program> normalize_undelegated(Program program, const NormalizeOptions& options = {});
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -27,12 +27,11 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/pins.h"
-#include "depute/program/named_arrays.h"
+#include "depute/program/data.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -57,9 +56,9 @@ struct Calibration {
 };
 
 // Parses a rule. Fails with the code "usage" for invalid text.
-Result<QuantizeRule> parse_quantize_rule(std::string_view text);
+DEPUTE_API Result<QuantizeRule> parse_quantize_rule(std::string_view text);
 // All kinds with their schemes, without options: "linear=8da8w".
-std::vector<std::string> quantize_rule_words();
+DEPUTE_API std::vector<std::string> quantize_rule_words();
 
 struct QuantizedLayer {
   Name method;
@@ -87,10 +86,8 @@ using CalibrationProgress = std::function<void(std::size_t done, std::size_t sam
 // Fails if a rule selects no layer.
 // Static rules require a calibration for each method in which they select layers; other rules accept none.
 // During calibration, buffer contents carry over from one method to the next, in program order.
-Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules, int jobs = 1,
-                                std::span<const Calibration> calibrations = {},
-                                const CalibrationProgress& progress = {});
+DEPUTE_API Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules,
+                                           int jobs = 1, std::span<const Calibration> calibrations = {},
+                                           const CalibrationProgress& progress = {});
 
 }  // namespace depute
-
-#pragma GCC visibility pop

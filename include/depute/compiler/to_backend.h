@@ -17,6 +17,7 @@
 // order. Backends are called in the order of their first partition.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -24,16 +25,71 @@
 #include <unordered_map>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/partitioner.h"
 #include "depute/backend/registry.h"
-#include "depute/compiler/result_cache.h"
-#include "depute/compiler/splits.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 
-#pragma GCC visibility push(default)
-
 namespace depute {
+
+// On-disk cache of preprocess() results: a second lowering calls a backend only for changed partitions.
+// Useful for backends with a slow preprocess(), such as vendor compilers.
+//
+// A result's key is the hash of everything it depends on: the partition (its graph with names and debug
+// handles, the bytes of its constants), the compile specs, the backend's id and cache_version(), and the
+// compiler's version and binary. Source lines are not included. Entries have a checksum; a damaged entry is
+// reported, ignored and rebuilt. Entries are written atomically, so several processes can share a folder.
+struct CacheOptions {
+  std::string folder = {};  // created if missing; empty: caching is disabled
+  // Maximum size in bytes; beyond it, the least recently used entries are deleted.
+  std::uint64_t max_bytes = std::uint64_t{10} << 30;
+};
+
+// Cache statistics of one lowering.
+struct CacheUse {
+  std::uint64_t found = 0;
+  std::uint64_t made = 0;               // misses; excludes backends without cache_version()
+  std::vector<std::string> notes = {};  // damaged entries, unwritable folder
+};
+
+// Errors of partitioners, the carver and backends. Each has a stable id, which tools may match behind
+// "to_backend."; the message text may change.
+enum class LoweringFault : std::uint8_t {
+  PartitionerFailed,          // threw an exception, or returned an error
+  PartitionerChangedProgram,  // partitioners may only return tags
+  PartitionerNotDeterministic,
+  UnknownTag,          // a tag without a delegation spec
+  EmptyTag,            // a delegation spec for the empty tag, which untagged nodes have
+  OutputTagged,        // a tag on the outputs of a graph
+  InputTagged,         // a tag on a user input, or on an input of a control-flow body
+  TaggedTwice,         // a node with two tags
+  ForeignNode,         // a node or value that is null, erased, or belongs to another method or program
+  TagInsideTakenBody,  // a control-flow node is taken as a whole, but a node in its body has another tag
+  DependencyCycle,     // a partition needs a value that depends on its own results
+  SplitConstant,       // a constant listed in no_copy is used in several places
+  // Readers and writer of a mutated buffer, or calls of a stateful delegate, are in different partitions.
+  SplitState,
+  NotFunctional,   // a node mutates its argument
+  UnknownMethod,   // a partitioner for a method that does not exist
+  NoPartitioner,   // a null partitioner
+  NotOneMethod,    // a whole program can become a delegate only if it has one method
+  UnknownBackend,  // no registered backend has this id
+  BackendFailed,   // threw an exception, or returned an error
+  BackendChangedProgram,
+  BackendNotDeterministic,
+  WrongResultCount,   // the number of results differs from the number of partitions
+  NoBytes,            // a result without processed bytes
+  BadArenaPadding,    // more than max_arena_padding bytes
+  BadDebugHandles,    // a delegate map names handles that the partition does not have
+  BadNamedData,       // no key, no bytes, or an invalid alignment
+  NamedDataConflict,  // one key with different bytes
+  BadBackendOp,       // an invalid backend op
+  BackendOpLeft,      // an undelegated backend op without a kernel that cannot be replaced by a pattern
+};
+
+// Id as printed: "split-state".
+DEPUTE_API std::string_view fault_id(LoweringFault fault);
 
 struct ToBackendOptions {
   int jobs = 1;
@@ -76,29 +132,46 @@ struct Lowered : Delegation {
   Program program;
 };
 
-// Partitions and lowers the methods with a partitioner. Errors have an id of lowering_error.h. They name
+// Partitions and lowers the methods with a partitioner. Errors have an id of LoweringFault. They name
 // method, tag, node, backend and source line where known.
 using MethodPartitioners = std::map<std::string, const Partitioner*, std::less<>>;
-Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
-                           const Registry& registry, const ToBackendOptions& options = {});
-Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
-                           const ToBackendOptions& options = {});
+DEPUTE_API Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
+                                      const Registry& registry, const ToBackendOptions& options = {});
+DEPUTE_API Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner,
+                                      const Registry& registry, const ToBackendOptions& options = {});
 
 // Lowers a whole program of one method as one delegate, without a partitioner (ExecuTorch's
 // LoweredBackendModule).
-Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
-                            const std::vector<CompileSpec>& compile_specs, const Registry& registry,
-                            const ToBackendOptions& options = {});
+DEPUTE_API Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
+                                       const std::vector<CompileSpec>& compile_specs,
+                                       const Registry& registry, const ToBackendOptions& options = {});
 
 // Explains why a backend has several delegates, in method order. `program` is the program that to_backend()
 // got.
-Splits splits_of(const Program& program, const Delegation& delegation);
+DEPUTE_API Splits splits_of(const Program& program, const Delegation& delegation);
 
 // Returns a program of one method, `forward`, that only calls the delegate. Its inputs and results are those
 // of the delegate; constants and state are inside. Fails for a delegate without its original subprogram,
 // which has the types of inputs and results.
-Result<Program> as_program(const Delegate& delegate);
+DEPUTE_API Result<Program> as_program(const Delegate& delegate);
+
+// --- validation: whether to_backend() checks that partitioners and backends do not modify their inputs
+//
+// On by default. Disabling skips only these two checks; tags, specs, constants, cycles and results are always
+// checked. Corresponds to ExecuTorch's disable_validation() and validation_disabled().
+
+// Disables validation until the process ends.
+DEPUTE_API void disable_validation();
+
+// Disables validation in this thread during its lifetime.
+class DEPUTE_API ValidationDisabled {
+ public:
+  ValidationDisabled();
+  ~ValidationDisabled();
+  ValidationDisabled(const ValidationDisabled&) = delete;
+  ValidationDisabled& operator=(const ValidationDisabled&) = delete;
+};
+
+DEPUTE_API bool is_validation_enabled();
 
 }  // namespace depute
-
-#pragma GCC visibility pop

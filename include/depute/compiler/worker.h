@@ -13,16 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/registry.h"
 #include "depute/compiler/compiler.h"
 #include "depute/program/result.h"
 
-#pragma GCC visibility push(default)
-
 namespace depute {
 
 // Protocol version of this library.
-inline constexpr int worker_protocol = 2;
+inline constexpr int worker_protocol = 3;
 
 enum class WorkerFault : std::uint8_t {
   NotStarted,  // the program does not exist or cannot be started
@@ -36,7 +35,7 @@ enum class WorkerFault : std::uint8_t {
 };
 
 // Id as printed behind "worker.": "timed-out".
-std::string_view fault_id(WorkerFault fault);
+DEPUTE_API std::string_view fault_id(WorkerFault fault);
 
 struct WorkerOptions {
   int seconds = 600;                                 // timeout per answer
@@ -46,17 +45,17 @@ struct WorkerOptions {
 
 // Searches PATH for "depute-backend-NAME". Returns its absolute path; empty if there is none or `name` is no
 // valid file name.
-std::string find_worker(std::string_view name);
+DEPUTE_API std::string find_worker(std::string_view name);
 
 // Starts the program, queries its description, and returns a backend that forwards to it. The process ends
 // with the entry. `name` is the name for --backend and reports.
-Result<BackendEntry> worker_backend(std::string_view name, const std::string& program,
-                                    const WorkerOptions& options = {});
+DEPUTE_API Result<BackendEntry> worker_backend(std::string_view name, const std::string& program,
+                                               const WorkerOptions& options = {});
 
 // Adds requested backends that the compiler does not have: workers that requests give as a program, and
 // workers found by find_worker(). Sets the names of these requests.
-Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests,
-                   const WorkerOptions& options = {});
+DEPUTE_API Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests,
+                              const WorkerOptions& options = {});
 
 // One test of a worker; passed if there is no fault.
 struct WorkerCheck {
@@ -66,14 +65,22 @@ struct WorkerCheck {
 
 // Tests a worker: the requirements of the protocol, and lowering of the models (.pt2 or .ir), twice and in
 // several processes, with equal bytes each time. Fails only if the worker cannot be tested at all.
-Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std::string& program,
-                                             const std::vector<std::string>& models,
-                                             const WorkerOptions& options = {});
+DEPUTE_API Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std::string& program,
+                                                        const std::vector<std::string>& models,
+                                                        const WorkerOptions& options = {});
 
 // Repeats a request that a worker failed at; `folder` is the folder named in the error. Returns a text with
 // the outcome.
-Result<std::string> replay_worker(const std::string& folder, const WorkerOptions& options = {});
+DEPUTE_API Result<std::string> replay_worker(const std::string& folder, const WorkerOptions& options = {});
+
+// --- the process, for command lines of your own; run_command_line() calls these
+
+// Prepares the process for one short run: memory is not returned before the end, and a signal that ends the process
+// first removes temporary files and ends workers. Call it before any other thread is started.
+DEPUTE_API void set_up_process();
+// Removes temporary files and ends idle workers, before the process ends without destroying its compiler.
+DEPUTE_API void clean_up_process();
+// Calls clean_up_process() and ends the process by the signal.
+[[noreturn]] DEPUTE_API void end_process(int signal);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

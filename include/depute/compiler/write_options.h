@@ -1,13 +1,17 @@
-// Options for the layout of a .pte file, and a summary of what was written.
+// What to_executorch() and write() (compiler.h) take and give: the layout of a .pte file, reasons why a program
+// cannot be executed, and a summary of what was written.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "depute/api.h"
+#include "depute/program/name.h"
+#include "depute/program/result.h"
 
 namespace depute {
 
@@ -54,7 +58,7 @@ struct WriteSummary {
 };
 
 // Path of a tag's .ptd file beside `path`: "dir/model_lora.ptd" for "dir/model.pte" or "dir/model.ptd".
-std::string external_path(const std::string& path, const std::string& tag);
+DEPUTE_API std::string external_path(const std::string& path, const std::string& tag);
 
 // A written program: the .pte and the .ptd files that it needs. The bytes are empty if they went to files.
 struct PteFile {
@@ -64,6 +68,15 @@ struct PteFile {
   std::map<std::string, std::vector<std::byte>> external;  // .ptd files by path
 };
 
-}  // namespace depute
+class Node;
+class Program;
 
-#pragma GCC visibility pop
+// A reason why a program cannot be executed.
+struct Refusal {
+  Name method;
+  const Node* node = nullptr;  // node of `program`, perhaps in a body; null: the cause is not one node
+  Diagnostic cause;
+  std::shared_ptr<const Program> program = {};  // the lowered program, from to_executorch()
+};
+
+}  // namespace depute

@@ -15,10 +15,9 @@
 #include <cstdint>
 #include <span>
 
+#include "depute/api.h"
 #include "depute/program/name.h"
-#include "depute/program/scalar_type.h"
-
-#pragma GCC visibility push(default)
+#include "depute/program/type.h"
 
 namespace depute {
 
@@ -40,7 +39,7 @@ enum class Layout : std::uint8_t {
   Strided
 };
 
-struct Argument {
+struct DEPUTE_API Argument {
   enum class Kind : std::uint8_t {
     None,
     Value,
@@ -140,5 +139,3 @@ void for_each_value(const Argument& argument, Visit&& visit) {
 }
 
 }  // namespace depute
-
-#pragma GCC visibility pop

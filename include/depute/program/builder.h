@@ -15,12 +15,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/op.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -48,63 +46,18 @@ struct BuilderArgument {
   BuilderArgument(std::vector<Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
 };
 
-class SizeFacts;
+class SizeValues;  // table of symbolic sizes, internal
 struct Method;
 
-// Table of the values in a graph that hold symbolic sizes, so that each size is computed only once. One table
-// per graph and walk.
-//
-// A size that depends on graph inputs only is computed at the top of the graph, for all later nodes. A size
-// computed by a node (a number read from a tensor, for example) is available only behind that node. A walk
-// that uses one table must therefore go forward.
-class SizeValues {
- public:
-  // `ranges`, if given, bound the sizes of new nodes and must outlive the table.
-  explicit SizeValues(Graph& graph, const Ranges* ranges = nullptr);
-  ~SizeValues();
-  SizeValues(const SizeValues&) = delete;
-  SizeValues& operator=(const SizeValues&) = delete;
-
-  // Simplifies the sizes of `type` as far as the ranges allow.
-  void simplify(Type& type);
-  // Returns the range of a size. Without ranges, a symbolic size is unbounded.
-  Range range_of(const SymInt& size) const;
-
-  // Returns a value of `expr` that is available before `before`, or null if a symbol has no value there. New
-  // nodes get `origin`, the origin of the first node that needs the size.
-  Value* find_or_build(const SymExpr* expr, Node* before, const NodeOrigin& origin);
-
- private:
-  void scan();
-  Value* find_or_build(const SymExpr* expr, Node* before);
-  Value* add(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr, Node* before);
-  Value* build_symbol(const SymExpr* expr, const Node* before);
-  Value* size_of_result(const SymExpr* expr, const Node* before);
-  Value* build_call(const SymExpr* expr, Node* before);
-  Value* add_at_top(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr);
-
-  Graph* graph_;
-  std::unique_ptr<SizeFacts> facts_;  // null without ranges
-  bool scanned_ = false;
-  NodeOrigin origin_;
-  Node* last_at_top_ = nullptr;
-  std::unordered_map<const SymExpr*, Value*> values_;
-  std::unordered_map<const SymExpr*, bool> from_inputs_;  // entries of values_ at the top of the graph
-  struct InputSize {
-    Value* input;
-    std::int64_t dim;
-    std::int64_t factor;  // the size is factor * symbol
-  };
-  std::unordered_map<const SymExpr*, InputSize> input_sizes_;  // by symbol
-};
-
-class Builder {
+class DEPUTE_API Builder {
  public:
   // New nodes are inserted before `before` (null: at the end). Builders of one walk may share `sizes`.
   // `method`, if given, must contain the graph; it owns the bodies made by add_body().
   explicit Builder(Graph& graph, Node* before = nullptr, SizeValues* sizes = nullptr,
-                   Method* method = nullptr)
-      : graph_(&graph), before_(before), sizes_(sizes), method_(method) {}
+                   Method* method = nullptr);
+  ~Builder();
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   Graph& graph() const { return *graph_; }
   // Returns the mutable value, for use in calls. Returns null for null; fails for a value of another graph.
@@ -192,5 +145,3 @@ inline Replacement one(Value* value) {
 }
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -11,19 +11,20 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/hash.h"
+#include "depute/program/result.h"
 #include "depute/program/type.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
 class MappedFile;  // a mapped file, kept alive by its storages
 
 // Bytes with an owner. Immutable; shared by all views and programs that use it.
-class Storage {
+class DEPUTE_API Storage {
  public:
   static std::shared_ptr<const Storage> mapped(std::shared_ptr<const MappedFile> file,
                                                std::span<const std::byte> bytes);
@@ -81,7 +82,7 @@ class Storage {
 };
 
 // A constant tensor: a strided view of a storage.
-struct TensorData {
+struct DEPUTE_API TensorData {
   TensorType type;          // sizes and strides, all constant
   std::int64_t offset = 0;  // in elements, from the start of the storage
   std::shared_ptr<const Storage> storage;
@@ -98,20 +99,20 @@ struct TensorData {
 // Returns a storage with exactly the tensor's elements in row-major order, as a backend ships a constant.
 // This is the tensor's own storage if it matches, a part of it if the view is dense, else a lazy storage.
 // Reads and copies no bytes.
-std::shared_ptr<const Storage> dense_bytes(const TensorData& data);
+DEPUTE_API std::shared_ptr<const Storage> dense_bytes(const TensorData& data);
 
 // True if all elements of the view lie inside the storage. Elided data must hold the elements densely.
-bool fits_storage(const TensorData& data);
+DEPUTE_API bool fits_storage(const TensorData& data);
 
 // Hash of a storage's bytes, or of a tensor's elements in row-major order. Works for elided data, too.
-Hash128 content_hash(const Storage& storage);
-Hash128 content_hash(const TensorData& data);
+DEPUTE_API Hash128 content_hash(const Storage& storage);
+DEPUTE_API Hash128 content_hash(const TensorData& data);
 
 // Bytes of a text, and a storage with these bytes, for backends with a text format.
-std::vector<std::byte> bytes(std::string_view text);
-std::shared_ptr<const Storage> storage_of(std::string_view text);
+DEPUTE_API std::vector<std::byte> bytes(std::string_view text);
+DEPUTE_API std::shared_ptr<const Storage> storage_of(std::string_view text);
 
-TensorData make_data(TensorType type, std::vector<std::byte> bytes);  // a dense owned tensor
+DEPUTE_API TensorData make_data(TensorType type, std::vector<std::byte> bytes);  // a dense owned tensor
 
 // A dense owned tensor of numbers:
 //
@@ -126,6 +127,32 @@ TensorData make_data(ScalarType dtype, Dims sizes, std::initializer_list<T> valu
   return make_data<T>(dtype, std::move(sizes), std::span<const T>(values.begin(), values.size()));
 }
 
-}  // namespace depute
+// --- location of a constant's bytes in a file, so that another process can map the same file
+//
+//   auto place = place_in_file(*data.storage);             // {"/models/model.pt2", 4096, 1000}
+//   DEPUTE_TRY(auto whole, storage_of_file(place->path));  // in the other process
+//   auto storage = Storage::part(whole, place->offset, place->size);
 
-#pragma GCC visibility pop
+struct DataPlace {
+  std::string path = {};  // path used to open the file
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+// Returns nullopt for bytes that are not in a mapped file.
+DEPUTE_API std::optional<DataPlace> place_in_file(const Storage& storage);
+
+// Maps a whole file. Fails if it cannot be read.
+DEPUTE_API Result<std::shared_ptr<const Storage>> storage_of_file(const std::string& path);
+
+// --- arrays by name, in the order of the file or dictionary they come from, as in numpy.savez
+//
+//   DEPUTE_TRY(NamedArrays arrays, read_npz("inputs.npz"));      // "x": f32[8, 3, 224, 224]
+
+using NamedArrays = std::vector<std::pair<std::string, TensorData>>;
+
+// Reads a .npz file (a zip archive of .npy files); "-" is standard input. Arrays are not copied: they stay in
+// the mapped file, possibly unaligned. Fails for arrays of Python objects, which are pickled.
+DEPUTE_API Result<NamedArrays> read_npz(const std::string& path);
+
+}  // namespace depute

@@ -27,12 +27,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/argument.h"
 #include "depute/program/name.h"
 #include "depute/program/result.h"
 #include "depute/program/type.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -42,14 +41,14 @@ struct OpDef;  // the record of an op: op.h
 
 // Op table of a graph: PyTorch's ops (torch_ops), or in a compiler with backends also backend ops (BackendOps
 // in backend_op.h).
-class OpTable {
+class DEPUTE_API OpTable {
  public:
   virtual ~OpTable() = default;
   virtual const OpDef* find(Name op) const = 0;  // null for an unknown op; thread-safe
 };
 
 // Op table of PyTorch's ops and the compiler's own ops. Lives until the process ends.
-const std::shared_ptr<const OpTable>& torch_ops();
+DEPUTE_API const std::shared_ptr<const OpTable>& torch_ops();
 
 // One use of a value: a cell `argument` in the arguments of `user`.
 class Use {
@@ -73,7 +72,7 @@ class Use {
 };
 
 // Location in the user's model that a node comes from; shared by many nodes.
-struct SourceLocation {
+struct DEPUTE_API SourceLocation {
   Name file;  // path of the Python file as stored in the program
   std::int32_t line = 0;
   Name module_path;  // "features.0.conv", from nn_module_stack
@@ -94,7 +93,7 @@ struct NodeOrigin {
   const SourceLocation* source = nullptr;
 };
 
-class Value {
+class DEPUTE_API Value {
  public:
   Value(const Value&) = delete;
   Value& operator=(const Value&) = delete;
@@ -160,7 +159,7 @@ struct ResultSpec {
   Type type;
 };
 
-class Node {
+class DEPUTE_API Node {
  public:
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -234,10 +233,10 @@ void for_each_origin(const Node& node, Visit&& visit) {
 }
 
 // Makes a failure located at `node` (or at `where` if given), with the source line of the user's model.
-Failure node_failure(const Node& node, std::string_view code, std::string_view message,
-                     std::string_view hint = {}, std::string_view where = {});
+DEPUTE_API Failure node_failure(const Node& node, std::string_view code, std::string_view message,
+                                std::string_view hint = {}, std::string_view where = {});
 
-class Graph {
+class DEPUTE_API Graph {
  public:
   // `ops` must outlive the graph; a Program ensures this for its graphs.
   explicit Graph(Name name = {}, const OpTable& ops = *torch_ops()) : Graph(&ops, name) {}
@@ -397,5 +396,3 @@ class Graph {
 };
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -15,9 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/program.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -31,11 +30,11 @@ struct DelegateCall {
 
 // Returns all delegate calls: methods in program order, for each method its graph, then its bodies depth
 // first in node order. Delegates nested in delegates are not listed.
-std::vector<DelegateCall> get_delegates(const Program& program);
-std::vector<DelegateCall> get_delegates(const Program& program, const Method& method);
+DEPUTE_API std::vector<DelegateCall> get_delegates(const Program& program);
+DEPUTE_API std::vector<DelegateCall> get_delegates(const Program& program, const Method& method);
 
 // Returns all nodes that are no delegate calls, including nodes in bodies.
-std::vector<const Node*> get_non_lowered_nodes(const Program& program);
+DEPUTE_API std::vector<const Node*> get_non_lowered_nodes(const Program& program);
 
 // Returns the payload of each delegate that is called, by delegate name.
 struct DelegatedPayload {
@@ -43,7 +42,7 @@ struct DelegatedPayload {
   std::vector<CompileSpec> compile_specs;
   std::shared_ptr<const Storage> processed_bytes;
 };
-std::map<std::string, DelegatedPayload> get_delegated_payload(const Program& program);
+DEPUTE_API std::map<std::string, DelegatedPayload> get_delegated_payload(const Program& program);
 
 struct DelegationInfo {
   std::uint64_t delegated_subgraphs = 0;  // number of calls
@@ -52,12 +51,10 @@ struct DelegationInfo {
   // Per op: number of delegated and of non-delegated nodes.
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> ops;
 };
-DelegationInfo get_delegation_info(const Program& program);
-std::string summary_lines(const DelegationInfo& info);
+DEPUTE_API DelegationInfo get_delegation_info(const Program& program);
+DEPUTE_API std::string summary_lines(const DelegationInfo& info);
 
 // Returns the program as text, including the original subprogram of each delegate.
-std::string print_delegated_program(const Program& program);
+DEPUTE_API std::string print_delegated_program(const Program& program);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

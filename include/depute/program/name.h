@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
-#pragma GCC visibility push(default)
+#include "depute/api.h"
 
 namespace depute {
 
-class Name {
+class DEPUTE_API Name {
  public:
   constexpr Name() = default;  // the empty text
   explicit Name(std::string_view text);
@@ -48,5 +48,3 @@ struct std::hash<depute::Name> {
     return (bits >> 4) * 0x9E3779B97F4A7C15ULL;
   }
 };
-
-#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,11 +19,10 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/graph.h"
 #include "depute/program/result.h"
 #include "depute/program/small_vector.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -146,7 +146,7 @@ using MacsFunction = Dims (*)(const OpCall& call);
 using WriteBackFunction = Result<Value*> (*)(Builder& b, const OpCall& call, Value* base, Value* updated,
                                              std::size_t result);
 
-struct OpDef {
+struct DEPUTE_API OpDef {
   Name name;  // "aten.add.Tensor"
   // In PyTorch's notation: "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
   std::string schema;
@@ -181,12 +181,12 @@ struct OpDef {
 };
 
 // PyTorch's ops in table order, each followed by its variants; and the compiler's own ops.
-std::span<const OpDef* const> all_ops();
-std::span<const OpDef* const> compiler_ops();
+DEPUTE_API std::span<const OpDef* const> all_ops();
+DEPUTE_API std::span<const OpDef* const> compiler_ops();
 
 // A call viewed through its schema: arguments by name or index, positional or keyword, with defaults filled
 // in.
-class OpCall {
+class DEPUTE_API OpCall {
  public:
   OpCall(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
          const Node* node = nullptr);
@@ -220,19 +220,24 @@ class OpCall {
 };
 
 // Returns the argument as a size: an Int, or the expression of a sym int value.
-SymInt as_sym_int(const Argument& argument);
-Dims as_dims(const Argument& list);
+DEPUTE_API SymInt as_sym_int(const Argument& argument);
+DEPUTE_API Dims as_dims(const Argument& list);
 
 // Checks a call of a known op like torch's schema check: fails for unknown or missing arguments and wrong
 // kinds. Afterwards an OpCall of the node can be read according to its schema.
-Status check_call(const Node& node);
-Status check_call(const Node& node, const OpDef& def);
+DEPUTE_API Status check_call(const Node& node);
+DEPUTE_API Status check_call(const Node& node, const OpDef& def);
 // Checks a call before a node is made of it.
-Status check_call(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
+DEPUTE_API Status check_call(const OpDef& def, std::span<const Argument> args,
+                             std::span<const NamedArgument> kwargs);
 // Checks that the node's results match the schema in number, and are tensors where the schema says so. Any
 // result may be None, which must not be used.
-Status check_results(const Node& node, const OpDef& def);
+DEPUTE_API Status check_results(const Node& node, const OpDef& def);
+
+// Ops to leave whole, although normalization would decompose them.
+struct OpsToNotDecompose {
+  std::vector<Name> ops;
+  std::function<bool(const Node&)> filter;  // selects nodes with these ops; empty: all
+};
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -6,22 +6,56 @@
 // may read, lower and plan it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/data.h"
 #include "depute/program/graph.h"
-#include "depute/program/owned.h"
-
-#pragma GCC visibility push(default)
+#include "depute/program/hash.h"
+#include "depute/program/result.h"
 
 namespace depute {
+
+// A unique_ptr that propagates const: through a const Owned<T> only a const T is reachable.
+//
+//   Owned<Graph> graph = std::make_unique<Graph>();
+//   graph->add_input(Name("x"), type);  // through a Graph&
+//   std::as_const(graph)->inputs();       // through a const Graph&
+//
+// Owned has the interface of unique_ptr and is constructed from one.
+template <typename T>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(std::nullptr_t) {}                                             // NOLINT: like a unique_ptr
+  Owned(std::unique_ptr<T> pointer) : pointer_(std::move(pointer)) {}  // NOLINT: conversion is the point
+
+  T* get() { return pointer_.get(); }
+  const T* get() const { return pointer_.get(); }
+  T& operator*() { return *pointer_; }
+  const T& operator*() const { return *pointer_; }
+  T* operator->() { return pointer_.get(); }
+  const T* operator->() const { return pointer_.get(); }
+  explicit operator bool() const { return pointer_ != nullptr; }
+  void reset() { pointer_.reset(); }
+
+  friend bool operator==(const Owned& owned, std::nullptr_t) { return owned.pointer_ == nullptr; }
+  friend bool operator==(const Owned&, const Owned&) = default;
+
+ private:
+  std::unique_ptr<T> pointer_;
+};
+
+// --- programs
 
 // Role of a graph input. For parameters, buffers and constants, `target` is the key in Program::data (the
 // fully qualified name); for CustomObj it is the object's name.
@@ -88,10 +122,10 @@ struct NamedData {
 };
 
 // Returns why the bytes do not fit the layout; empty if they fit or there is no layout.
-std::string_view layout_fault(const NamedData& data);
+DEPUTE_API std::string_view layout_fault(const NamedData& data);
 
 // True for a nonempty text of letters, digits, '_' and '-', which can be part of a file name.
-bool is_external_tag(std::string_view text);
+DEPUTE_API bool is_external_tag(std::string_view text);
 
 class Program;
 
@@ -118,7 +152,7 @@ struct SymbolTextLess {
   bool operator()(Name a, Name b) const { return a.str() < b.str(); }
 };
 
-class Program {
+class DEPUTE_API Program {
  public:
   Program() : Program(torch_ops()) {}
   explicit Program(std::shared_ptr<const OpTable> op_table) : ops(std::move(op_table)) {}
@@ -140,18 +174,77 @@ class Program {
 };
 
 // Copies the graphs; shares constants, delegate bytes and original subprograms.
-Program clone(const Program& program);
+DEPUTE_API Program clone(const Program& program);
 
 // Switches all graphs to another op table, which may know more ops.
-void use_ops(Program& program, std::shared_ptr<const OpTable> ops);
+DEPUTE_API void use_ops(Program& program, std::shared_ptr<const OpTable> ops);
 
 // Constant of a graph input; null unless the value is a parameter, buffer or constant input.
-const TensorData* constant_data(const Program& program, const Method& method, const Value& value);
+DEPUTE_API const TensorData* constant_data(const Program& program, const Method& method, const Value& value);
 // Spec of a graph input; null for node results.
-const InputSpec* input_spec(const Method& method, const Value& value);
+DEPUTE_API const InputSpec* input_spec(const Method& method, const Value& value);
 // True for a buffer or parameter that an output of the method mutates.
-bool is_mutated(const Method& method, const InputSpec& spec);
+DEPUTE_API bool is_mutated(const Method& method, const InputSpec& spec);
+
+// --- comparison
+//
+// Structural equality and hashing of programs. Compares ops, literals, kwargs, bodies, outputs, signatures,
+// value names, tags, debug handles, and constants by content. Ignores source locations, storage sharing and
+// the original subprograms of delegates.
+
+// Describes the first difference ("method forward, node %relu: op aten.relu.default / aten.tanh.default").
+// Returns nullopt for equal programs.
+DEPUTE_API std::optional<std::string> first_difference(const Program& a, const Program& b);
+DEPUTE_API bool equal(const Program& a, const Program& b);
+DEPUTE_API bool equal(const NamedData& a, const NamedData& b);
+
+// Compares two arguments. Values and graphs are compared by name, which is unique in a graph or method.
+DEPUTE_API bool same_argument(const Argument& a, const Argument& b);
+
+// Equal programs have equal hashes. O(nodes) unless `with_data`, which also hashes the bytes of constants.
+DEPUTE_API Hash128 structural_hash(const Program& program, bool with_data = false);
+// Hashes a graph and its bodies. Without `with_tags` the hash ignores delegation tags, which partitioners may
+// change.
+DEPUTE_API Hash128 structural_hash(const Graph& graph, bool with_tags = true);
+
+// --- verification
+
+// Maximum nesting of delegates in delegates.
+inline constexpr std::size_t max_delegate_depth = 32;
+
+// Verifies a program from outside (read from a file, or built by a caller) before other steps rely on it. Public
+// functions that take a Program call it first, for example Compiler::load(), normalize() and to_backend(). Steps
+// that take a stage (compiler.h) do not: a stage holds a verified program.
+//
+// Fails with the first error found:
+// - a violated invariant of verify();
+// - a call of a known op whose arguments or results do not fit its schema or its inference rule;
+// - an op of the compiler's own, except for calls of an existing delegate with fitting arguments;
+// - control flow with bodies that do not fit, nest too deeply or are too many;
+// - any of these in a delegate's original subprogram.
+DEPUTE_API Status verify_input(const Program& program);
+
+// --- methods that return constants, beside the model's own methods
+//
+// Runners call them for metadata before they
+// run the model (get_eos_ids, get_max_seq_len, ...).
+//
+//   method get_eos_ids() {
+//     return 2, 3
+//   }
+//
+// They are ordinary methods without inputs and nodes; a list becomes one result per element, as in
+// ExecuTorch.
+
+using ConstantValue = std::variant<bool, std::int64_t, double, std::string, TensorData>;
+
+struct ConstantMethod {
+  std::string name;
+  std::vector<ConstantValue> values;  // results of the method
+};
+
+// Fails if the name is empty or in use, or if there are no values. Call it after partitioning: no backend
+// should take these constants.
+DEPUTE_API Status add_constant_method(Program& program, const ConstantMethod& method);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <concepts>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "depute/api.h"
 
 namespace depute {
 
 // Describes an error: cause, place, and a hint for the user. Printed as "error[code] where: message", then
 // source, details and hint.
-struct Diagnostic {
+struct DEPUTE_API Diagnostic {
   std::string code = {};     // step that failed, e.g. "read_pt2"; messages start with it in brackets
   std::string where = {};    // place in the input: entry, JSON path, byte offset or node name; may be empty
   std::string message = {};  // the cause, one sentence without a full stop
@@ -52,11 +54,27 @@ class [[nodiscard]] Failure {
 };
 
 // Makes a Failure, which converts to a failed Result of any type.
-Failure failure(std::string_view code, std::string_view where, std::string_view message,
-                std::string_view hint = {});
+DEPUTE_API Failure failure(std::string_view code, std::string_view where, std::string_view message,
+                           std::string_view hint = {});
+
+// --- words for messages
+
+// Makes text from outside (file names, node names, source lines) safe to print: control characters, and bytes that
+// are not valid UTF-8, become "\n" or "\x1b". The text stays on one line and cannot control the terminal.
+DEPUTE_API std::string printable(std::string_view text);
+
+// Returns "did you mean relu?" if a known word is within two typing errors, else `otherwise`.
+DEPUTE_API std::string did_you_mean(std::string_view word, std::span<const std::string> known,
+                                    std::string_view otherwise = {});
+
+// Describes an exception that left the library or a callback: "memory" if an allocation failed, "internal" for a
+// bug of Depute.
+DEPUTE_API Diagnostic diagnostic_of(const std::exception& exception);
+
+// --- results
 
 // Thrown by value() if the Result holds an error.
-class BadResultAccess : public std::logic_error {
+class DEPUTE_API BadResultAccess : public std::logic_error {
  public:
   explicit BadResultAccess(const Diagnostic& diagnostic) : std::logic_error(diagnostic.str()) {}
 };
@@ -148,8 +166,6 @@ class [[nodiscard]] Result<void> : public ResultError {
 using Status = Result<void>;
 
 }  // namespace depute
-
-#pragma GCC visibility pop
 
 #define DEPUTE_CONCAT_(a, b) a##b
 #define DEPUTE_CONCAT(a, b) DEPUTE_CONCAT_(a, b)

@@ -15,8 +15,6 @@
 #include <type_traits>
 #include <utility>
 
-#pragma GCC visibility push(default)
-
 namespace depute {
 
 template <typename T, std::size_t N>
@@ -189,5 +187,3 @@ class SmallVector {
 };
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -19,10 +19,9 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/name.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -70,7 +69,7 @@ struct SymExpr {
 };
 
 // An integer that is a constant or an expression.
-class SymInt {
+class DEPUTE_API SymInt {
  public:
   constexpr SymInt(std::int64_t value = 0) : value_(value) {}  // NOLINT: integers are sizes everywhere
   explicit SymInt(const SymExpr* expr);                        // an Int expression becomes a constant
@@ -95,14 +94,14 @@ class SymInt {
   const SymExpr* expr_ = nullptr;
 };
 
-SymInt operator+(const SymInt& a, const SymInt& b);
-SymInt operator-(const SymInt& a, const SymInt& b);
-SymInt operator*(const SymInt& a, const SymInt& b);
-SymInt floor_div(const SymInt& a, const SymInt& b);
-SymInt mod(const SymInt& a, const SymInt& b);  // as in Python: has the sign of b
-SymInt sym_max(const SymInt& a, const SymInt& b);
-SymInt sym_min(const SymInt& a, const SymInt& b);
-SymInt product(std::span<const SymInt> factors);
+DEPUTE_API SymInt operator+(const SymInt& a, const SymInt& b);
+DEPUTE_API SymInt operator-(const SymInt& a, const SymInt& b);
+DEPUTE_API SymInt operator*(const SymInt& a, const SymInt& b);
+DEPUTE_API SymInt floor_div(const SymInt& a, const SymInt& b);
+DEPUTE_API SymInt mod(const SymInt& a, const SymInt& b);  // as in Python: has the sign of b
+DEPUTE_API SymInt sym_max(const SymInt& a, const SymInt& b);
+DEPUTE_API SymInt sym_min(const SymInt& a, const SymInt& b);
+DEPUTE_API SymInt product(std::span<const SymInt> factors);
 
 // Interned constructors; `sym_call` simplifies (constant folding, canonical Add and Mul).
 //
@@ -112,22 +111,22 @@ SymInt product(std::span<const SymInt> factors);
 //
 // An expression beyond max_sym_depth or max_sym_size becomes a symbol "deep_<hash>". This symbol is equal to
 // itself, but has no known bounds.
-const SymExpr* sym_int(std::int64_t value);
-const SymExpr* sym_float(double value);
-const SymExpr* sym_symbol(std::string_view name);
+DEPUTE_API const SymExpr* sym_int(std::int64_t value);
+DEPUTE_API const SymExpr* sym_float(double value);
+DEPUTE_API const SymExpr* sym_symbol(std::string_view name);
 // `function` must not be Other.
-const SymExpr* sym_call(SymFunction function, std::vector<const SymExpr*> args);
-const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args);
+DEPUTE_API const SymExpr* sym_call(SymFunction function, std::vector<const SymExpr*> args);
+DEPUTE_API const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args);
 // Calls the function of `call` with other arguments.
-const SymExpr* sym_call_like(const SymExpr* call, std::vector<const SymExpr*> args);
+DEPUTE_API const SymExpr* sym_call_like(const SymExpr* call, std::vector<const SymExpr*> args);
 
 inline constexpr std::uint32_t max_sym_depth = 256;
 inline constexpr std::uint32_t max_sym_size = 4096;
 
 // Infix text of an expression, and its parser. Parsing fails with the column of the error, also for an
 // expression beyond max_sym_depth or max_sym_size.
-std::string str(const SymExpr* expr);
-Result<const SymExpr*> parse_sym(std::string_view text);
+DEPUTE_API std::string str(const SymExpr* expr);
+DEPUTE_API Result<const SymExpr*> parse_sym(std::string_view text);
 
 // Inclusive bounds. max_bound means that no upper bound is known.
 struct Range {
@@ -142,17 +141,15 @@ struct Range {
 // constrained.
 using Ranges = std::map<std::string, Range, std::less<>>;
 
-Range bounds(const SymExpr* expr, const Ranges& ranges);  // saturating interval arithmetic
-Range bounds(const SymInt& value, const Ranges& ranges);
+DEPUTE_API Range bounds(const SymExpr* expr, const Ranges& ranges);  // saturating interval arithmetic
+DEPUTE_API Range bounds(const SymInt& value, const Ranges& ranges);
 
 // Evaluates an expression for given symbols. Returns nullopt for a missing symbol, a division by zero, or a
 // function without arithmetic.
-std::optional<std::int64_t> evaluate(const SymInt& value,
-                                     const std::map<std::string, std::int64_t, std::less<>>& symbols);
+DEPUTE_API std::optional<std::int64_t> evaluate(
+    const SymInt& value, const std::map<std::string, std::int64_t, std::less<>>& symbols);
 
 // Returns the symbols of an expression, each once, in order of first occurrence.
-std::vector<Name> symbols_of(const SymExpr* expr);
+DEPUTE_API std::vector<Name> symbols_of(const SymExpr* expr);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

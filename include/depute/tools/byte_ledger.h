@@ -15,10 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/registry.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -56,7 +55,7 @@ enum class LedgerKind : std::uint8_t {
 
 inline constexpr int ledger_kind_count = 23;
 
-std::string_view name(LedgerKind kind);  // "payload constant"
+DEPUTE_API std::string_view name(LedgerKind kind);  // "payload constant"
 
 // A contiguous range of bytes with one purpose. Up to seven zeros that align its pieces belong to it.
 struct LedgerEntry {
@@ -78,7 +77,7 @@ struct Duplicate {
   std::string how = {};  // a sentence that says which objects could share the bytes
 };
 
-struct ByteLedger {
+struct DEPUTE_API ByteLedger {
   std::string file = {};    // name passed to byte_ledger()
   std::string format = {};  // "pte" or "ptd"
   std::uint64_t bytes = 0;
@@ -91,14 +90,12 @@ struct ByteLedger {
 // Makes the ledger of a file. `name` is the file's name for messages. Fails with a position if the file is
 // damaged, and never crashes, whatever the bytes are. Overlapping segments count as damage unless one
 // contains the other.
-Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view name,
-                               const Registry& registry);
+DEPUTE_API Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view name,
+                                          const Registry& registry);
 
 // Text output of `depute size`: groups with their percentage, largest first, and the `top` largest entries of
 // each group (0: all entries).
-std::string ledger_text(const ByteLedger& ledger, std::size_t top);
-std::string ledger_json(const ByteLedger& ledger);
+DEPUTE_API std::string ledger_text(const ByteLedger& ledger, std::size_t top);
+DEPUTE_API std::string ledger_json(const ByteLedger& ledger);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

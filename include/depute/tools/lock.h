@@ -15,12 +15,11 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/backend/registry.h"
 #include "depute/program/hash.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -50,16 +49,16 @@ struct Lock {
 
 // Makes the lock of a lowered program. Reads the bytes of all constants. Includes the backends' versions from
 // `registry`.
-Lock make_lock(const Program& lowered, const Registry& registry, std::string made_by,
-               std::vector<std::string> options);
+DEPUTE_API Lock make_lock(const Program& lowered, const Registry& registry, std::string made_by,
+                          std::vector<std::string> options);
 
-std::string lock_text(const Lock& lock);
+DEPUTE_API std::string lock_text(const Lock& lock);
 // Parses a lock file; `name` is its name in messages. Fails for text that lock_text() has not written or that
 // was edited.
-Result<Lock> parse_lock(std::string_view text, std::string_view name);
+DEPUTE_API Result<Lock> parse_lock(std::string_view text, std::string_view name);
 
 // One difference between two locks.
-struct LockChange {
+struct DEPUTE_API LockChange {
   std::string place = {};  // "forward, xnnpack0, %y"; empty: the whole program
   std::string text = {};   // "went to ExecuTorch's kernels"
   SourceLocation source = {};
@@ -68,8 +67,6 @@ struct LockChange {
 
 // Returns the differences; empty for equal locks. Partitions are matched by content, so a new number is no
 // difference.
-std::vector<LockChange> lock_changes(const Lock& before, const Lock& now);
+DEPUTE_API std::vector<LockChange> lock_changes(const Lock& before, const Lock& now);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -15,9 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/result.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -79,14 +78,12 @@ struct ProfileInputs {
 };
 
 // Fails if a file is damaged, the dump contains no run, or the dump does not belong to the program.
-Result<Profile> profile_of(const ProfileInputs& inputs);
+DEPUTE_API Result<Profile> profile_of(const ProfileInputs& inputs);
 
 // Formats the profile in 80 columns, with the first `top` rows of each table (0: all). `color` adds terminal
 // escapes.
-std::string profile_text(const Profile& profile, std::size_t top, bool color = false);
-std::string profile_json(const Profile& profile);
-std::string profile_html(const Profile& profile);  // an HTML page without scripts
+DEPUTE_API std::string profile_text(const Profile& profile, std::size_t top, bool color = false);
+DEPUTE_API std::string profile_json(const Profile& profile);
+DEPUTE_API std::string profile_html(const Profile& profile);  // an HTML page without scripts
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "depute/api.h"
+#include "depute/compiler/compiler.h"
 #include "depute/compiler/quantize.h"
-#include "depute/compiler/stages.h"
 #include "depute/compiler/to_backend.h"
 #include "depute/program/program.h"
+#include "depute/program/result.h"
 #include "depute/tools/lock.h"
-
-#pragma GCC visibility push(default)
 
 namespace depute {
 
@@ -89,7 +89,7 @@ struct PlannedFacts {
 
 struct PageFacts;
 
-struct Report {
+struct DEPUTE_API Report {
   std::string input;
   std::string output;  // empty if no file was written
   std::uint64_t output_bytes = 0;
@@ -134,20 +134,20 @@ struct ReportParts {
 };
 
 // Reports about a stage. Nodes are those of the normalized program, before partitioning.
-Report make_report(const Edge& edge, ReportParts parts = {});
-Report make_report(const Delegated& delegated, ReportParts parts = {});
-Report make_report(const Executable& executable, ReportParts parts = {});
+DEPUTE_API Report make_report(const Edge& edge, ReportParts parts = {});
+DEPUTE_API Report make_report(const Delegated& delegated, ReportParts parts = {});
+DEPUTE_API Report make_report(const Executable& executable, ReportParts parts = {});
 // With the written file. `registry` describes the payloads of delegates on the page.
-Report make_report(const Executable& executable, const PteFile& file, const Registry& registry,
-                   ReportParts parts = {});
+DEPUTE_API Report make_report(const Executable& executable, const PteFile& file, const Registry& registry,
+                              ReportParts parts = {});
 // Calls to_executorch() and reports the result, or everything that it rejects.
-Report explain(Delegated delegated, const WriteOptions& options = {}, ReportParts parts = {});
+DEPUTE_API Report explain(Delegated delegated, const WriteOptions& options = {}, ReportParts parts = {});
 
 // Returns the debug map (JSON): for each instruction of the program, the source lines of the model. `name` is the
 // name of the .pte.
-std::string debug_map(const Executable& executable, const std::string& name = "program.pte");
+DEPUTE_API std::string debug_map(const Executable& executable, const std::string& name = "program.pte");
 
-std::size_t blob_bytes(const Delegate& delegate);  // 0 for a delegate without bytes
+DEPUTE_API std::size_t blob_bytes(const Delegate& delegate);  // 0 for a delegate without bytes
 
 struct ExplainOptions {
   std::string node;  // show only this node; empty: all
@@ -160,18 +160,19 @@ struct DoctorOptions {
 };
 
 // Summary that `lower` prints at the end.
-std::string summary_text(const Report& report, bool verbose, bool color = false);
+DEPUTE_API std::string summary_text(const Report& report, bool verbose, bool color = false);
 // One line per node, then the undelegated nodes by rejecting rule, most expensive first. Byte counts require
 // ReportParts::page.
-std::string explain_text(const Report& report, const ExplainOptions& options);
+DEPUTE_API std::string explain_text(const Report& report, const ExplainOptions& options);
 // Refusals, reasons and advice, each with the source lines of the model, in 80 columns. Advice requires
 // ReportParts::page.
-std::string doctor_text(const Report& report, const DoctorOptions& options = {});
-std::string report_json(const Report& report);
-std::string report_html(const Report& report);
-std::string report_markdown(const Report& report);     // for a pull request comment
-std::string report_sarif(const Report& report);        // SARIF 2.1.0: undelegated nodes by source line
-std::string report_annotations(const Report& report);  // undelegated nodes as GitHub workflow commands
+DEPUTE_API std::string doctor_text(const Report& report, const DoctorOptions& options = {});
+DEPUTE_API std::string report_json(const Report& report);
+DEPUTE_API std::string report_html(const Report& report);
+DEPUTE_API std::string report_markdown(const Report& report);  // for a pull request comment
+DEPUTE_API std::string report_sarif(const Report& report);  // SARIF 2.1.0: undelegated nodes by source line
+DEPUTE_API std::string report_annotations(
+    const Report& report);  // undelegated nodes as GitHub workflow commands
 
 // An output format of reports, selected by the extension of the file name.
 struct ReportFormat {
@@ -179,9 +180,67 @@ struct ReportFormat {
   std::string (*write)(const Report& report) = nullptr;
   bool has_page_facts = false;  // shows the data of ReportParts::page
 };
-std::span<const ReportFormat> report_formats();
-const ReportFormat* report_format(std::string_view path);  // null if no format has this extension
+DEPUTE_API std::span<const ReportFormat> report_formats();
+DEPUTE_API const ReportFormat* report_format(std::string_view path);  // null if no format has this extension
+
+// --- requirements on a lowering, for CI: --require "coverage>=95%,partitions<=3"
+
+struct Requirement {
+  enum class Quantity : std::uint8_t {
+    Coverage,
+    Partitions,
+    DelegatedNodes,
+    NonDelegatedNodes,
+    NonDelegatedMacs,
+    BoundaryBytes,
+    Memory,
+    FileSize,
+    Sqnr,
+    Kernels
+  };
+  enum class Relation : std::uint8_t { AtLeast, AtMost, Equal };
+  Quantity quantity;
+  Relation relation;
+  double bound = 0;
+  std::string text = {};                  // as written by the user
+  std::string backend = {};               // for Coverage: the only backend that counts; empty: all
+  std::vector<std::string> kernels = {};  // for Kernels: allowed names; * matches any text
+};
+
+// Parses requirements, separated by commas: each has a quantity, a relation (>=, <=, ==) and a bound.
+//
+//   coverage                 percentage of nodes that are delegated
+//   coverage:BACKEND         percentage of nodes that are delegated to this backend
+//   partitions, delegates    number of delegates
+//   delegated                number of delegated nodes
+//   non_delegated            number of undelegated nodes
+//   non_delegated_macs       multiply-accumulates of undelegated nodes, at the maximum sizes
+//   boundary_bytes           bytes of the tensors that enter and leave delegates, at the maximum sizes
+//   memory                   bytes of planned memory of the method that needs most
+//   file_size                bytes of the .pte file and its .ptd files
+//   sqnr                     lowest signal-to-noise ratio of all quantized layers, in decibels; infinite
+//                            if no layer was quantized
+//   kernels<=NAMES           the program calls only these kernels; names are separated by blanks, and *
+//                            matches any text
+//
+// Bytes may be written as 500K, 16M or 2G. A size without a bound makes a quantity infinite. Fails for other
+// text.
+DEPUTE_API Result<std::vector<Requirement>> parse_requirements(std::string_view text);
+
+// Fails for a requirement on a backend that is not in `backends`.
+DEPUTE_API Status check_requirements(const std::vector<Requirement>& requirements,
+                                     const std::vector<std::string>& backends);
+
+// True if the requirement can be checked only after the file is written (file size).
+DEPUTE_API bool needs_file(const Requirement& requirement);
+
+// Returns one line per violated requirement: "coverage>=95% (is 92.9%)". With `with_file` false, skips
+// requirements that need the file.
+DEPUTE_API std::vector<std::string> unmet(const Report& report, const std::vector<Requirement>& requirements,
+                                          bool with_file = true);
+
+// Parses a size as users write it: "4096", "500M", "20G"; K, M, G and T are powers of 1024. Returns bytes; nullopt
+// for invalid text and for sizes beyond 64 bits.
+DEPUTE_API std::optional<std::uint64_t> parse_byte_size(std::string_view text);
 
 }  // namespace depute
-
-#pragma GCC visibility pop

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "support/try.h"
 
 namespace depute {

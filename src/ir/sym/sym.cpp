@@ -12,6 +12,7 @@
 #include "ir/sym/sym_functions.h"
 #include "ir/sym/sym_internal.h"
 #include "support/check.h"
+#include "support/hasher.h"
 
 namespace depute {
 namespace {

@@ -20,8 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute {
 

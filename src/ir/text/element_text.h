@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 
 namespace depute {
 
@@ -20,9 +20,6 @@ ScalarType number_type(ScalarType type);
 // Appends the element at `bytes` as text. Returns false, with an incomplete `out`, if no text represents
 // these bits: a NaN with a payload, or a bool other than 0 and 1.
 bool append_element(std::string& out, ScalarType type, const std::byte* bytes);
-
-// Parses one number of number_type(type) into `bytes`. Returns false if the text is invalid or out of range.
-bool read_number(std::string_view text, ScalarType type, std::byte* bytes);
 
 // Fills `bytes` with the elements of `random(seed)`: number i is made from splitmix64 of seed and i. Floats
 // are in [-1, 1] in steps of 2^-23 (rounded to the type), signed integers in [-8, 7], unsigned ones in [0,

@@ -2,7 +2,7 @@
 //
 //   program = "program" { dim | data | delegate | method }
 //   dim     = "dim" name "in" "[" bound "," bound "]"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "ir/text/lexer.h"
 
 namespace depute::text {

@@ -1,5 +1,5 @@
 // Prints programs and graphs in the text form (grammar and samples in docs/ir.md), in one pass.
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 #include <charconv>
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute::text {
 

@@ -1,6 +1,6 @@
 #include "normalize/bodies/body_operands.h"
 
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "support/check.h"
 
 namespace depute {

@@ -24,9 +24,10 @@
 
 #include "depute/program/builder.h"
 #include "depute/program/infer.h"
-#include "ir/walk.h"
+#include "depute/program/walk.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
+#include "ops/control/size_values.h"
 #include "support/try.h"
 
 namespace depute {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "depute/program/walk.h"
 #include "ir/copy.h"
-#include "ir/walk.h"
 
 namespace depute {
 namespace {

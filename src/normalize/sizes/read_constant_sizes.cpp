@@ -12,11 +12,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 #include "depute/program/op.h"
+#include "depute/program/walk.h"
 #include "ir/copy.h"
 #include "ir/sym/replace_symbols.h"
-#include "ir/walk.h"
 #include "normalize/mutated_data.h"
 #include "normalize/passes.h"
 

@@ -18,6 +18,7 @@
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
 #include "normalize/sizes/positions.h"
+#include "ops/control/size_values.h"
 #include "support/try.h"
 
 namespace depute {

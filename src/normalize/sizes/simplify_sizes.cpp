@@ -22,12 +22,12 @@
 #include <string>
 
 #include "depute/program/op.h"
+#include "depute/program/walk.h"
 #include "ir/sym/replace_symbols.h"
 #include "ir/sym/size_facts.h"
 #include "ir/sym/sym_functions.h"
 #include "ir/sym/sym_internal.h"
 #include "ir/sym/sym_intervals.h"
-#include "ir/walk.h"
 #include "normalize/passes.h"
 #include "support/try.h"
 

@@ -14,6 +14,7 @@
 #include "normalize/kept_ops.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
+#include "ops/control/size_values.h"
 #include "ops/tensors/view_rules.h"
 
 namespace depute {

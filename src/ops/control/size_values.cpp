@@ -5,6 +5,7 @@
 #include "depute/program/builder.h"
 #include "ir/sym/size_facts.h"
 #include "ir/sym/sym_functions.h"
+#include "ops/control/size_values.h"
 
 namespace depute {
 namespace {

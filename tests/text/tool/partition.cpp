@@ -8,18 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/group_partitioner.h"
-#include "depute/backend/pattern_partitioner.h"
-#include "depute/backend/plan_together.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/partitioners.h"
+#include "depute/backend/pins.h"
 #include "depute/backend/registry.h"
-#include "depute/backend/tagged_partitioner.h"
-#include "depute/backend/whole_program_partitioner.h"
-#include "depute/compiler/splits.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/print.h"
-#include "ir/walk.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "support/try.h"

@@ -11,17 +11,16 @@
 #include <optional>
 #include <sstream>
 
+#include "depute/backend/backend.h"
 #include "depute/backend/backend_op.h"
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/function_backend.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/compile.h"
 #include "depute/compiler/normalize.h"
-#include "depute/compiler/requirement.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
 #include "depute/program/inspect.h"
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "depute/tools/report.h"
 
 namespace depute {

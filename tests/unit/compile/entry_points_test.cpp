@@ -8,12 +8,12 @@
 #include <new>
 #include <stdexcept>
 
-#include "depute/backend/whole_program_partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/compile.h"
 #include "depute/compiler/compiler.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "lower/delegate_parts.h"
 #include "plan/plan.h"
 #include "support/check.h"

@@ -6,13 +6,13 @@
 #include <functional>
 #include <stdexcept>
 
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
 #include "depute/compiler/compiler.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/quantize.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/compiler/verify_input.h"
-#include "depute/program/parse.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "depute/tools/byte_ledger.h"
 #include "read/pte.h"
 #include "support/guarded.h"

@@ -19,7 +19,7 @@
 #include "depute/compiler/compiler.h"
 #include "depute/program/infer.h"
 #include "depute/program/op.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "support/guarded.h"
 
 namespace depute {

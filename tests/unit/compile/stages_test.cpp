@@ -1,5 +1,5 @@
 // Stages of a compilation: only their own functions make them, they do not change, and copies share a program.
-#include "depute/compiler/stages.h"
+#include "depute/compiler/compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,14 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/function_backend.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/compile.h"
-#include "depute/compiler/compiler.h"
-#include "depute/program/equal.h"
 #include "depute/program/inspect.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "depute/tools/report.h"
 
 namespace depute {

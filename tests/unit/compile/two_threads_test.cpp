@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "depute/backend/find_matches.h"
+#include "depute/backend/pattern.h"
 #include "depute/compiler/compiler.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 

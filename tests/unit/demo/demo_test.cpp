@@ -10,7 +10,7 @@
 
 #include "depute/compiler/to_backend.h"
 #include "depute/program/inspect.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "plan/plan.h"
 #include "write/write_pte.h"
 

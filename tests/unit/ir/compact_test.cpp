@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "depute/program/equal.h"
+#include "depute/program/program.h"
 #include "ir/verify.h"
 #include "random_program.h"
 

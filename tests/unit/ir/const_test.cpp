@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "depute/program/parse.h"
 #include "depute/program/program.h"
-#include "ir/walk.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "support/check.h"
 
 namespace depute {

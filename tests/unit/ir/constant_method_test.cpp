@@ -1,10 +1,9 @@
 // Methods that return constants, as they stand in the program.
-#include "depute/compiler/constant_method.h"
+#include "depute/program/program.h"
 
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 
 namespace depute {

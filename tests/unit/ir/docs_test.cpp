@@ -4,8 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 
 namespace depute {

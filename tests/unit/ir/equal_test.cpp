@@ -1,10 +1,9 @@
 // What equality and hashes see, and what they do not.
-#include "depute/program/equal.h"
+#include "depute/program/program.h"
 
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

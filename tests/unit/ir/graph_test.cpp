@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/node_order.h"
 
 namespace depute {

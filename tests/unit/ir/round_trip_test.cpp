@@ -4,9 +4,8 @@
 #include <fstream>
 #include <random>
 
-#include "depute/program/equal.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 #include "random_program.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "ir/sym/sym_functions.h"
 #include "kernels/tensors.h"
 

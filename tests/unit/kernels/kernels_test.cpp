@@ -1,6 +1,6 @@
 // What the recorded cases do not show: which ops have kernels, what is refused, what is shared and what
 // waits.
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "kernels/kernel_call.h"
 
 namespace depute {

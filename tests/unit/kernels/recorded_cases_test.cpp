@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "depute/program/kernels.h"
+#include "depute/program/interpret.h"
 #include "kernels/tensors.h"
 
 namespace depute {

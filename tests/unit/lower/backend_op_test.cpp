@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/backend.h"
 #include "depute/program/interpret.h"
 #include "depute/program/op.h"
 #include "ir/verify.h"

@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "depute/program/equal.h"
 #include "depute/program/inspect.h"
 #include "depute/program/interpret.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "lowering_testing.h"
 
 namespace depute {

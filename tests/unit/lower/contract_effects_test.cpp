@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/pins.h"
 #include "tests/unit/lower/lowering_testing.h"
 
 namespace depute {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend/named_data_store.h"
-#include "depute/program/equal.h"
+#include "depute/backend/backend.h"
 #include "depute/program/interpret.h"
+#include "depute/program/program.h"
 #include "lowering_testing.h"
 #include "support/try.h"
 #include "tests/unit/refusal_log.h"

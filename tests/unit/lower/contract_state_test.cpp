@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend/propose_partitions.h"
-#include "depute/backend/whole_program_partitioner.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/program/interpret.h"
 #include "lowering_testing.h"
 #include "tests/unit/refusal_log.h"

@@ -11,11 +11,11 @@
 #include <set>
 #include <thread>
 
-#include "depute/backend/whole_program_partitioner.h"
-#include "depute/program/equal.h"
+#include "depute/backend/partitioners.h"
 #include "depute/program/inspect.h"
 #include "depute/program/interpret.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "lowering_testing.h"
 
 namespace depute {

@@ -1,5 +1,5 @@
 // DelegateMappingBuilder: generated and given identifiers, and each error.
-#include "depute/backend/delegate_mapping.h"
+#include "depute/backend/backend.h"
 #include "tests/unit/refusal_log.h"
 
 #include <gtest/gtest.h>

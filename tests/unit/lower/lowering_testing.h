@@ -10,13 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "depute/backend/function_backend.h"
+#include "depute/backend/backend.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/kernels.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/interpret.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "ir/verify.h"
-#include "ir/walk.h"
 
 namespace depute {
 

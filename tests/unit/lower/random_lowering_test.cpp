@@ -9,16 +9,15 @@
 #include <random>
 #include <set>
 
-#include "depute/backend/propose_partitions.h"
-#include "depute/backend/whole_program_partitioner.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
 #include "depute/program/interpret.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "ir/node_order.h"
 #include "ir/verify.h"
-#include "ir/walk.h"
 #include "ops/effects.h"
 #include "partition/tag_data.h"
 #include "regions/grow_regions.h"

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend/tagged_partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
-#include "depute/program/parse.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

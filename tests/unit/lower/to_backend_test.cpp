@@ -4,12 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend/tagged_partitioner.h"
-#include "depute/program/equal.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/backend/partitioners.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 #include "ir/verify.h"
-#include "ir/walk.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {

@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/backend/delegate_mapping.h"
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/group_partitioner.h"
-#include "depute/backend/plan_together.h"
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/backend.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/partitioners.h"
+#include "depute/backend/pins.h"
 #include "lowering_testing.h"
 #include "partition/tag_data.h"
 #include "tests/unit/refusal_log.h"

@@ -8,10 +8,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/validation.h"
+#include "depute/backend/pins.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/equal.h"
+#include "depute/program/program.h"
 #include "lowering_testing.h"
 #include "tests/unit/refusal_log.h"
 
@@ -156,8 +155,7 @@ TEST(WrongPartitioner, AsksElsewhereAndIsNotLookedAfter) {
   add(registry, std::make_unique<FunctionBackend>("Good", good));
   EXPECT_TRUE(to_backend(parse(model), Elsewhere(edits), registry).has_value());
   EXPECT_EQ(refusal(edits).code, "to_backend.partitioner-changed-program");
-  const FilteredPartitioner filtered(std::make_unique<Elsewhere>(edits), {});
-  EXPECT_TRUE(filtered.is_remote());
+  EXPECT_TRUE(filtered(std::make_unique<Elsewhere>(edits), {.max_nodes = 1})->is_remote());
 }
 
 TEST(WrongPartitioner, EditsTheOutputs) {

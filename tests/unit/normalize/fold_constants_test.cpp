@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "normalize/passes.h"
 
 namespace depute {

@@ -8,10 +8,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "depute/program/equal.h"
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "normalize/passes.h"
 
 namespace depute {

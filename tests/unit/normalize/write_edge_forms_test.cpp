@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "depute/compiler/normalize.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

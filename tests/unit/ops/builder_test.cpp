@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

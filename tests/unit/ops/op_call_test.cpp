@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "depute/program/builder.h"
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
+#include "ops/control/size_values.h"
 
 namespace depute {
 namespace {

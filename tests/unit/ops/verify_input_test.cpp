@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/compiler/verify_input.h"
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"

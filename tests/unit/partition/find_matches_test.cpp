@@ -1,5 +1,5 @@
 // Patterns where text tests do not reach: bounds of the search, what a match holds, and what C++ may ask.
-#include "depute/backend/find_matches.h"
+#include "depute/backend/pattern.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/backend/pattern_partitioner.h"
+#include "depute/backend/partitioners.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {

@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program/parse.h"
-#include "ir/walk.h"
+#include "depute/program/text.h"
+#include "depute/program/walk.h"
 
 namespace depute::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "depute/backend/partition_result.h"
+#include "depute/backend/partitioner.h"
 #include "depute/program/program.h"
 
 namespace depute::testing {

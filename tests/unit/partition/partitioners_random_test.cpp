@@ -6,17 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/config_partitioner.h"
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/group_partitioner.h"
-#include "depute/backend/pattern_partitioner.h"
-#include "depute/backend/plan_together.h"
-#include "depute/backend/tagged_partitioner.h"
-#include "depute/backend/whole_program_partitioner.h"
-#include "depute/program/equal.h"
-#include "ir/walk.h"
-#include "partition/neighbors.h"
+#include "depute/backend/partitioners.h"
+#include "depute/backend/pins.h"
+#include "depute/program/program.h"
+#include "depute/program/walk.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {
@@ -26,8 +19,8 @@ using Made = std::unique_ptr<Partitioner>;
 
 ProposeOptions options(const std::string& owner, std::uint32_t variant) {
   ProposeOptions made{.owner = owner, .spec = {owner, {}}};
-  made.regions.mode = static_cast<RegionMode>(variant % 5);
-  made.regions.horizontal = static_cast<Horizontal>(variant / 5 % 3);
+  made.regions.mode = static_cast<RegionMode>(variant % 3);
+  made.regions.merge_unconnected = variant / 3 % 2 == 0;
   if (variant % 7 == 3) made.regions.min_nodes = 2;
   if (variant % 7 == 4) made.regions.max_nodes = 3;
   if (variant % 7 == 5) made.cost = {.launch = 2, .per_kib = 64};
@@ -68,7 +61,7 @@ Made configs(std::uint32_t variant) {
   std::vector<std::unique_ptr<OpConfig>> made;
   made.push_back(std::make_unique<ConfigA>());
   made.push_back(std::make_unique<ConfigD>());
-  return std::move(*ConfigPartitioner::make(std::move(made), options("config", variant)));
+  return std::make_unique<ConfigPartitioner>(std::move(made), options("config", variant));
 }
 
 Made patterns(std::uint32_t variant) {

@@ -8,14 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/config_partitioner.h"
-#include "depute/backend/filtered_partitioner.h"
-#include "depute/backend/plan_together.h"
-#include "depute/backend/propose_partitions.h"
-#include "depute/backend/tagged_partitioner.h"
-#include "ir/walk.h"
-#include "partition/neighbors.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/partitioners.h"
+#include "depute/backend/pins.h"
+#include "depute/program/walk.h"
 #include "partition/tag_data.h"
 #include "tests/unit/partition/method_testing.h"
 
@@ -66,9 +62,7 @@ class ConvConfig : public OpConfig {
 std::unique_ptr<Partitioner> config_partitioner(ProposeOptions options = mine()) {
   std::vector<std::unique_ptr<OpConfig>> configs;
   configs.push_back(std::make_unique<ConvConfig>());
-  auto made = ConfigPartitioner::make(std::move(configs), std::move(options));
-  EXPECT_TRUE(made);
-  return std::move(*made);
+  return std::make_unique<ConfigPartitioner>(std::move(configs), std::move(options));
 }
 
 TEST(ConfigPartitioner, TakesNeighborsAlongAndUnitesWhatOverlaps) {
@@ -96,12 +90,13 @@ method forward(%w: f32[2] = param "w", %x: f32[2], %y: f32[2]) {
 }
 
 TEST(ConfigPartitioner, OneConfigPerOp) {
+  const Program program = testing::parsed("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
   std::vector<std::unique_ptr<OpConfig>> configs;
   configs.push_back(std::make_unique<ConvConfig>());
   configs.push_back(std::make_unique<ConvConfig>());
-  auto made = ConfigPartitioner::make(std::move(configs), mine());
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().where, "op.conv.default");
+  auto result = ConfigPartitioner(std::move(configs), mine()).partition(program, *program.methods[0]);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().where, "op.conv.default");
 }
 
 TEST(ConfigPartitioner, KeepsWholeWhatItsConfigsSay) {

@@ -1,9 +1,9 @@
 // From answers per node to tags, constants and verdicts.
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
 
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

@@ -1,5 +1,5 @@
 // Reasons why two partitions of a backend are not one, checked by forcing them together.
-#include "depute/compiler/splits.h"
+#include "depute/backend/partitioner.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "depute/backend/capability_partitioner.h"
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioners.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {
@@ -86,9 +85,8 @@ TEST(Splits, ReasonsHoldWhenPartitionsAreForcedTogether) {
     const Program program = testing::random_program(seed);
     const Method& method = *program.methods[0];
     const std::size_t fewest = own_partitions(method, propose(program, {}));
-    const PartitionResult result =
-        propose(program, seed % 2 == 0 ? RegionOptions{.horizontal = Horizontal::None}
-                                       : RegionOptions{.max_nodes = 2});
+    const PartitionResult result = propose(
+        program, seed % 2 == 0 ? RegionOptions{.merge_unconnected = false} : RegionOptions{.max_nodes = 2});
     for (const Split& split : find_splits(program, method, result).pairs) {
       EXPECT_EQ(split.method, method.name);
       if (!split.graph.empty()) continue;

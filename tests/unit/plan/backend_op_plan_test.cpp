@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "depute/backend/backend_op.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 #include "tests/unit/refusal_log.h"

@@ -6,7 +6,7 @@
 
 #include "depute/compiler/normalize.h"
 #include "depute/program/interpret.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "ir/verify.h"
 #include "kernels/tensors.h"
 #include "plan/plan_text.h"

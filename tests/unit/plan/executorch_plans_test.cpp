@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "depute/program/scalar_type.h"
+#include "depute/program/type.h"
 #include "plan/memory/memory_plan.h"
 #include "read/pte.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "plan/plan.h"
 #include "tests/unit/refusal_log.h"
 

@@ -7,8 +7,7 @@
 
 #include <cmath>
 
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/text.h"
 #include "read/json.h"
 #include "read/pt2/read_pt2.h"
 

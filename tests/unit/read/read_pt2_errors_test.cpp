@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/program/equal.h"
 #include "depute/program/op.h"
-#include "depute/program/parse.h"
-#include "depute/program/print.h"
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "edit_archive.h"
 
 namespace depute {

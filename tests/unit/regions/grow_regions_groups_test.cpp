@@ -60,11 +60,9 @@ TEST(GroupedRegions, GroupsThatNeedEachOtherAreMerged) {
   graph.add_node(S, {2});
   graph.add_group({0, 3});
   graph.add_group({1, 2});
-  for (RegionMode mode : {RegionMode::Settled, RegionMode::Connected}) {
-    const RegionPlan plan = grow(graph, {.mode = mode});
-    EXPECT_THAT(plan.dissolved, IsEmpty());
-    EXPECT_THAT(plan.region_of, ElementsAre(0, 0, 0, 0));
-  }
+  const RegionPlan plan = grow(graph);
+  EXPECT_THAT(plan.dissolved, IsEmpty());
+  EXPECT_THAT(plan.region_of, ElementsAre(0, 0, 0, 0));
 }
 
 // Through unsupported nodes: 0 -> U1 -> 2 and 3 -> U4 -> 5 with groups {0 5} and {2 3}. One of them has to
@@ -105,7 +103,7 @@ TEST(GroupedRegions, OverlappingGroupsStayTogether) {
   for (std::uint32_t i = 0; i < 3; ++i) graph.add_node(S, {});
   graph.add_group({0, 1});
   graph.add_group({1, 2});
-  EXPECT_EQ(grow(graph, {.mode = RegionMode::Connected}).regions.size(), 1U);
+  EXPECT_EQ(grow(graph, {.merge_unconnected = false}).regions.size(), 1U);
 }
 
 TEST(GroupedRegions, EmptyAndSingleGroups) {
@@ -173,8 +171,7 @@ TEST(GroupedRegions, RandomGroupsNeverCloseACircle) {
     const testing::RandomGraph shape{
         .nodes = 10 + seed % 60, .neutral = seed % 3 * 0.2, .groups = 1 + seed % 12};
     const RegionGraph graph = testing::random_graph(shape, seed);
-    for (RegionMode mode : {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest, RegionMode::Connected,
-                            RegionMode::Apart}) {
+    for (RegionMode mode : {RegionMode::Settled, RegionMode::Fx, RegionMode::Apart}) {
       for (std::uint32_t min_nodes : {1U, 3U}) {
         const RegionOptions options{.mode = mode, .min_nodes = min_nodes};
         const RegionPlan plan = grow_regions(graph, options);

@@ -19,8 +19,7 @@ using testing::broken_rule;
 using testing::fewest_regions;
 using testing::random_graph;
 
-constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest,
-                                    RegionMode::Connected};
+constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx};
 
 std::uint32_t count_of(const RegionGraph& graph, Support kind) {
   return static_cast<std::uint32_t>(std::ranges::count(graph.support, kind));
@@ -32,8 +31,8 @@ TEST(RandomRegions, FewestByExhaustiveSearch) {
     const RegionGraph graph = random_graph({.nodes = 9 + seed % 3, .window = 6, .inputs = 1.6}, seed);
     if (count_of(graph, Support::Supported) > 9) continue;
     ++searched;
-    const std::uint32_t fewest = fewest_regions(graph, false);
-    for (RegionMode mode : {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest}) {
+    const std::uint32_t fewest = fewest_regions(graph);
+    for (RegionMode mode : all_modes) {
       const RegionPlan plan = grow_regions(graph, {.mode = mode});
       ASSERT_EQ(plan.regions.size(), fewest) << "seed " << seed;
       ASSERT_EQ(plan.fewest_possible, fewest) << "seed " << seed;
@@ -47,22 +46,10 @@ TEST(RandomRegions, FewestWithNeutralNodesByExhaustiveSearch) {
     const RegionGraph graph = random_graph({.nodes = 10, .window = 5, .inputs = 1.6, .neutral = 0.3}, seed);
     if (count_of(graph, Support::Unsupported) < 2 || count_of(graph, Support::Neutral) == 0) continue;
     ++searched;
-    const std::uint32_t fewest = fewest_regions(graph, false);
-    for (RegionMode mode : {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest}) {
+    const std::uint32_t fewest = fewest_regions(graph);
+    for (RegionMode mode : all_modes) {
       ASSERT_EQ(grow_regions(graph, {.mode = mode}).regions.size(), fewest) << "seed " << seed;
     }
-  }
-}
-
-TEST(RandomRegions, FewestConnectedByExhaustiveSearch) {
-  int searched = 0;
-  for (std::uint32_t seed = 0; searched < 200; ++seed) {
-    const RegionGraph graph = random_graph({.nodes = 9 + seed % 3, .window = 6, .inputs = 1.8}, seed);
-    if (count_of(graph, Support::Supported) > 8) continue;
-    ++searched;
-    ASSERT_EQ(grow_regions(graph, {.mode = RegionMode::Connected}).regions.size(),
-              fewest_regions(graph, true))
-        << "seed " << seed;
   }
 }
 
@@ -76,11 +63,10 @@ TEST(RandomRegions, EveryPlanIsValid) {
     const RegionGraph graph = random_graph(shape, seed);
     for (RegionMode mode : all_modes) {
       for (RegionOptions options :
-           {RegionOptions{.mode = mode}, RegionOptions{.mode = mode, .horizontal = Horizontal::None},
-            RegionOptions{.mode = mode, .horizontal = Horizontal::Near},
+           {RegionOptions{.mode = mode}, RegionOptions{.mode = mode, .merge_unconnected = false},
             RegionOptions{.mode = mode, .worth = [](auto nodes) { return Worth{nodes.size(), 3}; }},
             RegionOptions{.mode = mode, .min_nodes = 3}, RegionOptions{.mode = mode, .max_nodes = 7},
-            RegionOptions{.mode = mode, .horizontal = Horizontal::None, .min_nodes = 2, .max_nodes = 5}}) {
+            RegionOptions{.mode = mode, .merge_unconnected = false, .min_nodes = 2, .max_nodes = 5}}) {
         const RegionPlan plan = grow_regions(graph, options);
         ASSERT_EQ(broken_rule(graph, plan), "") << "seed " << seed << " mode " << static_cast<int>(mode);
         ASSERT_EQ(plan, grow_regions(graph, options)) << "seed " << seed;
@@ -91,7 +77,6 @@ TEST(RandomRegions, EveryPlanIsValid) {
   }
 }
 
-// Also large enough for the searches of connected mode to meet their limit.
 TEST(RandomRegions, LargePlansAreValid) {
   for (std::uint32_t seed = 0; seed < 4; ++seed) {
     const RegionGraph graph =
@@ -188,8 +173,7 @@ TEST(RandomRegions, RefusalLeavesNoSmallIsland) {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     const RegionGraph graph = random_graph({.nodes = 120, .window = 12, .unsupported = 0.25}, seed);
     for (RegionMode mode : all_modes) {
-      const RegionPlan plan =
-          grow_regions(graph, {.mode = mode, .horizontal = Horizontal::None, .min_nodes = 4});
+      const RegionPlan plan = grow_regions(graph, {.mode = mode, .merge_unconnected = false, .min_nodes = 4});
       ASSERT_EQ(broken_rule(graph, plan), "") << "seed " << seed;
       for (std::size_t i = 0; i < plan.regions.size(); ++i) ASSERT_GE(plan.regions[i].size(), 4U);
     }

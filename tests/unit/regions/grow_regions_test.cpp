@@ -46,8 +46,7 @@ RegionGraph chain(const std::vector<Support>& kinds) {
   return graph;
 }
 
-constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest,
-                                    RegionMode::Connected};
+constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx};
 
 TEST(GrowRegions, EmptyGraph) {
   for (RegionMode mode : all_modes) {
@@ -76,8 +75,7 @@ TEST(GrowRegions, IsolatedNodesShareARegionUnlessPiecesAreWanted) {
   RegionGraph graph;
   for (int i = 0; i < 3; ++i) graph.add_node(S, {});
   EXPECT_EQ(grow(graph).regions.size(), 1U);
-  EXPECT_EQ(grow(graph, {.horizontal = Horizontal::None}).regions.size(), 3U);
-  EXPECT_EQ(grow(graph, {.mode = RegionMode::Connected}).regions.size(), 3U);
+  EXPECT_EQ(grow(graph, {.merge_unconnected = false}).regions.size(), 3U);
 }
 
 TEST(GrowRegions, UnsupportedNodeInAChainPartsIt) {
@@ -113,7 +111,7 @@ TEST(GrowRegions, LargeValuesStayInside) {
 }
 
 // Growing by edges once gave {0 2 7} and {3 4 5} here, which need each other: 0 -> 1 -> 4 and 5 -> 6 -> 7.
-TEST(GrowRegions, ConnectedRegionsThatWouldNeedEachOther) {
+TEST(GrowRegions, RegionsThatWouldNeedEachOther) {
   RegionGraph graph;
   graph.add_node(S, {});
   graph.add_node(U, {0});
@@ -197,50 +195,6 @@ TEST(GrowRegions, NothingIsAskedAgainWhenAllIsRefused) {
   };
   EXPECT_EQ(grow(chain({S, S}), {.worth = worth}).regions.size(), 0U);
   EXPECT_EQ(rounds, 1);
-}
-
-TEST(GrowRegions, NearPiecesShareARegion) {
-  // The first, one in the middle and the last have nothing in common.
-  const auto regions = [&](std::uint32_t first_gap, std::uint32_t second_gap) {
-    RegionGraph graph;
-    for (std::uint32_t node = 0; node <= first_gap + second_gap; ++node)
-      graph.add_node(node == 0 || node == first_gap || node == first_gap + second_gap ? S : U, {});
-    return grow(graph, {.horizontal = Horizontal::Near}).regions.size();
-  };
-  EXPECT_EQ(regions(near_distance, near_distance), 1U);
-  EXPECT_EQ(regions(near_distance, near_distance + 1), 2U);
-  EXPECT_EQ(regions(near_distance + 1, near_distance + 1), 3U);
-}
-
-// A supported node that lies far from those before it.
-std::uint32_t add_far(RegionGraph& graph, std::initializer_list<std::uint32_t> inputs) {
-  for (std::uint32_t i = 0; i < near_distance; ++i) graph.add_node(U, {});
-  return graph.add_node(S, inputs);
-}
-
-TEST(GrowRegions, PiecesWithACommonInputOrReaderShareARegion) {
-  const RegionOptions near{.horizontal = Horizontal::Near};
-  RegionGraph fork;  // one value from outside read by two
-  fork.add_node(U, {});
-  fork.add_node(S, {0});
-  add_far(fork, {0});
-  EXPECT_EQ(grow(fork, near).regions.size(), 1U);
-
-  RegionGraph join;  // two values read by one outside
-  join.add_node(S, {});
-  const std::uint32_t far = add_far(join, {});
-  EXPECT_EQ(grow(join, near).regions.size(), 2U);
-  join.add_node(U, {0, far});
-  EXPECT_EQ(grow(join, near).regions.size(), 1U);
-
-  RegionGraph inputs;  // one input of the graph
-  inputs.add_node(S, {});
-  add_far(inputs, {});
-  for (std::uint32_t node = 0; node < inputs.size(); ++node)
-    inputs.graph_inputs.add_row(std::vector{node == 0 ? 0U : 1U});
-  EXPECT_EQ(grow(inputs, near).regions.size(), 2U);
-  inputs.graph_inputs.items.back() = 0;
-  EXPECT_EQ(grow(inputs, near).regions.size(), 1U);
 }
 
 TEST(GrowRegions, ApartIsARegionForEachNode) {

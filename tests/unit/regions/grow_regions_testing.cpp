@@ -98,30 +98,6 @@ void for_each_partition(const RegionGraph& graph, const std::vector<std::uint32_
   }
 }
 
-bool all_connected(const RegionGraph& graph, const std::vector<std::uint32_t>& region_of) {
-  std::vector<std::uint32_t> root(graph.size());
-  std::iota(root.begin(), root.end(), 0U);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::uint32_t node = 0; node < graph.size(); ++node) {
-      for (std::uint32_t pred : graph.preds[node]) {
-        if (region_of[node] == no_region || region_of[node] != region_of[pred] || root[node] == root[pred])
-          continue;
-        root[node] = root[pred] = std::min(root[node], root[pred]);
-        changed = true;
-      }
-    }
-  }
-  std::vector<std::uint32_t> root_of(graph.size(), no_region);
-  for (std::uint32_t node = 0; node < graph.size(); ++node) {
-    if (region_of[node] == no_region) continue;
-    std::uint32_t& expected = root_of[region_of[node]];
-    if (expected == no_region) expected = root[node];
-    if (expected != root[node]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 // Kahn's algorithm on the graph where the nodes with one region number are one vertex.
@@ -228,7 +204,7 @@ std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan) {
   return total;
 }
 
-std::uint32_t fewest_regions(const RegionGraph& graph, bool connected) {
+std::uint32_t fewest_regions(const RegionGraph& graph) {
   std::vector<std::uint32_t> open;
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     if (graph.support[node] != Support::Unsupported) open.push_back(node);
@@ -240,7 +216,7 @@ std::uint32_t fewest_regions(const RegionGraph& graph, bool connected) {
   for (std::uint32_t limit = 0; limit < supported; ++limit) {
     bool found = false;
     const auto visit = [&](const std::vector<std::uint32_t>& regions) {
-      found = found || (is_acyclic(graph, regions) && (!connected || all_connected(graph, regions)));
+      found = found || is_acyclic(graph, regions);
     };
     for_each_partition(graph, open, 0, 0, limit, region_of, visit);
     if (found) {

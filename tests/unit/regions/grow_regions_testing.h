@@ -33,9 +33,9 @@ std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan);
 // bytes.
 std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan);
 
-// The fewest regions of any valid partition that places all supported nodes, by trying all of them. With
-// `connected`, every region must hold together by its edges. For 9 supported and neutral nodes or so.
-std::uint32_t fewest_regions(const RegionGraph& graph, bool connected);
+// The fewest regions of any valid partition that places all supported nodes, by trying all of them.
+// For 9 supported and neutral nodes or so.
+std::uint32_t fewest_regions(const RegionGraph& graph);
 
 // The same graph with its nodes in another topological order.
 RegionGraph shuffled(const RegionGraph& graph, std::uint32_t seed);

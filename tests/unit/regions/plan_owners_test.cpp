@@ -222,11 +222,7 @@ TEST(PlanOwners, NodesGoWhereFewerValuesCrossBorders) {
   graph.add_node(U, {});
   graph.add_node(U, {0});
   graph.add_node(U, {2, 1});
-  OwnerQuestion first = asks({S, S, U, S});
-  const OwnerQuestion second = asks({U, U, S, U});
-  EXPECT_THAT(plan(graph, {first, second}).region_of, ElementsAre(0, 2, 1, 2));
-  first.options.mode = RegionMode::Earliest;
-  EXPECT_THAT(plan(graph, {first, second}).region_of, ElementsAre(0, 0, 1, 2));
+  EXPECT_THAT(plan(graph, {asks({S, S, U, S}), asks({U, U, S, U})}).region_of, ElementsAre(0, 2, 1, 2));
 }
 
 TEST(PlanOwners, LimitsAreThoseOfTheOwner) {
@@ -239,22 +235,10 @@ TEST(PlanOwners, PiecesAreParted) {
   RegionGraph graph;
   for (int i = 0; i < 3; ++i) graph.add_node(U, {});
   for (RegionOptions options :
-       {RegionOptions{.mode = RegionMode::Apart}, RegionOptions{.mode = RegionMode::Connected},
-        RegionOptions{.horizontal = Horizontal::None}}) {
+       {RegionOptions{.mode = RegionMode::Apart}, RegionOptions{.merge_unconnected = false}}) {
     EXPECT_EQ(plan(graph, {asks({S, U, S}, options), asks({U, S, U})}).regions.size(), 3U);
   }
   EXPECT_EQ(plan(graph, {asks({S, U, S}), asks({U, S, U})}).regions.size(), 2U);
-}
-
-TEST(PlanOwners, PiecesThatAreFarFromEachOtherAreNotNear) {
-  for (std::uint32_t distance : {near_distance, near_distance + 1}) {
-    RegionGraph graph;
-    for (std::uint32_t node = 0; node <= distance; ++node) graph.add_node(U, {});
-    OwnerQuestion first = asks(std::vector<Support>(graph.size(), U), {.horizontal = Horizontal::Near});
-    first.support.front() = first.support.back() = S;
-    const OwnerQuestion second = asks(std::vector<Support>(graph.size(), U));
-    EXPECT_EQ(plan(graph, {first, second}).regions.size(), distance == near_distance ? 1U : 2U);
-  }
 }
 
 // --- random graphs
@@ -273,8 +257,8 @@ std::vector<OwnerQuestion> random_owners(const RegionGraph& graph, std::size_t c
     }
     if (seed % 3 == 1) question.options.min_nodes = 2;
     if (seed % 5 == 1) question.options.max_nodes = 6;
-    if (seed % 7 == 1) question.options.horizontal = static_cast<Horizontal>(seed / 7 % 3);
-    if (seed % 11 == 1) question.options.mode = static_cast<RegionMode>(seed / 11 % 5);
+    if (seed % 7 == 1) question.options.merge_unconnected = seed / 7 % 2 == 0;
+    if (seed % 11 == 1) question.options.mode = static_cast<RegionMode>(seed / 11 % 3);
     if (seed % 6 == 1)
       question.options.worth = [](std::span<const std::uint32_t> nodes) { return Worth{nodes.size(), 3}; };
   }

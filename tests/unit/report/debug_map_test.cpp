@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 
 namespace depute {
 namespace {

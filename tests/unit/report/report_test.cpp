@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "depute/compiler/requirement.h"
-
 namespace depute {
 namespace {
 

@@ -10,10 +10,11 @@
 
 #include "depute/program/hash.h"
 #include "depute/program/name.h"
+#include "depute/program/result.h"
+#include "support/hasher.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/parallel_for.h"
-#include "support/printable.h"
 
 namespace depute {
 namespace {

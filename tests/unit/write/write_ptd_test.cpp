@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "depute/backend/named_data_store.h"
-#include "depute/program/parse.h"
+#include "depute/backend/backend.h"
+#include "depute/program/text.h"
 #include "plan/plan_text.h"
 #include "read/ptd.h"
 #include "read/pte.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "plan/plan_text.h"
 #include "read/pte.h"
 #include "write/program_flatbuffer.h"

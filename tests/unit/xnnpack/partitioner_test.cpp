@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 
 namespace depute::xnnpack {
 namespace {
@@ -18,7 +18,7 @@ Program parsed(const std::string& text) {
 }
 
 std::unique_ptr<Partitioner> made(const BackendOptions& options = {}) {
-  auto partitioner = XnnpackPartitioner::make(options);
+  auto partitioner = make_xnnpack_partitioner(options);
   EXPECT_TRUE(partitioner) << partitioner.error().str();
   return std::move(*partitioner);
 }
@@ -133,7 +133,7 @@ method forward(%x: f32[2, 3]) {
 
 TEST(Partitioner, RefusesUnknownOptions) {
   for (const auto& option : BackendOptions{{"layer_norm", "maybe"}, {"color", "red"}}) {
-    EXPECT_FALSE(XnnpackPartitioner::make({option})) << option.first;
+    EXPECT_FALSE(make_xnnpack_partitioner({option})) << option.first;
   }
 }
 

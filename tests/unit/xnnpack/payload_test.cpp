@@ -6,7 +6,7 @@
 
 #include "backends/xnnpack/payload/write_payload.h"
 #include "backends/xnnpack/xnnpack_backend.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "payload_generated.h"
 
 namespace depute::xnnpack {

@@ -5,7 +5,7 @@
 
 #include "backends/xnnpack/print_graph.h"
 #include "backends/xnnpack/xnnpack_backend.h"
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 
 namespace depute::xnnpack {
 namespace {

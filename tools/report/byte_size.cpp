@@ -1,4 +1,4 @@
-#include "support/byte_size.h"
+#include "depute/tools/report.h"
 
 #include <charconv>
 

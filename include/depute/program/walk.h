@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "depute/api.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
-#include "support/try.h"
 
 namespace depute {
 
 // Whether a node's arguments name some: whether Node::bodies() has any.
-bool has_bodies(const Node& node);
+DEPUTE_API bool has_bodies(const Node& node);
 
 // Visits `roots` and all graphs below them. After visit(graph), enter(node) decides for each of its nodes
 // whether the node's bodies are visited. Stops at the first error.
@@ -36,7 +36,7 @@ Status walk_graphs(std::vector<AnyGraph*> roots, Visit&& visit, Enter&& enter) {
     AnyGraph* graph = pending.back();
     pending.pop_back();
     if (!visited.insert(graph).second) continue;
-    TRY_STATUS(visit(*graph));
+    DEPUTE_TRY_STATUS(visit(*graph));
     const auto found = static_cast<std::ptrdiff_t>(pending.size());
     for (auto& node : graph->nodes()) {
       if (!has_bodies(node) || !enter(std::as_const(node))) continue;
@@ -56,8 +56,8 @@ Status walk_graphs(const Method& method, Visit&& visit, Enter&& enter) {
 }
 
 // Returns the graphs that walk_graphs() visits.
-std::vector<Graph*> graphs_of(Method& method);
-std::vector<const Graph*> graphs_of(const Method& method);
+DEPUTE_API std::vector<Graph*> graphs_of(Method& method);
+DEPUTE_API std::vector<const Graph*> graphs_of(const Method& method);
 template <typename Enter>
 std::vector<const Graph*> graphs_of(const Method& method, Enter&& enter) {
   std::vector<const Graph*> graphs;
@@ -70,22 +70,22 @@ std::vector<const Graph*> graphs_of(const Method& method, Enter&& enter) {
 }
 
 // Returns the graph and all graphs below it, or all graphs below a node.
-std::vector<Graph*> graphs_below(Graph& graph);
-std::vector<const Graph*> graphs_below(const Graph& graph);
-std::vector<const Graph*> graphs_below(const Node& node);
+DEPUTE_API std::vector<Graph*> graphs_below(Graph& graph);
+DEPUTE_API std::vector<const Graph*> graphs_below(const Graph& graph);
+DEPUTE_API std::vector<const Graph*> graphs_below(const Node& node);
 
 // Calls visit(method, graph) for all graphs of a program; stops at the first error. Bodies created during a
 // visit are visited, too, after the graph that uses them.
 template <typename Visit>
 Status for_each_graph(Program& program, Visit&& visit) {
   for (auto& method : program.methods) {
-    TRY_STATUS(visit(*method, *method->graph));
+    DEPUTE_TRY_STATUS(visit(*method, *method->graph));
     if (method->bodies.empty()) continue;
     const auto visit_body = [&](Graph& graph) -> Status {
       if (&graph == method->graph.get()) return {};  // visited before
       return visit(*method, graph);
     };
-    TRY_STATUS(
+    DEPUTE_TRY_STATUS(
         walk_graphs(std::vector<Graph*>{method->graph.get()}, visit_body, [](const Node&) { return true; }));
   }
   return {};
@@ -106,6 +106,6 @@ void for_each_nested_node(const Program& program, Visit&& visit) {
 }
 
 // Returns a node's place for messages: "forward, %relu_1 (aten.relu.default)".
-std::string place_of(const Node& node);
+DEPUTE_API std::string place_of(const Node& node);
 
 }  // namespace depute

@@ -1,12 +1,14 @@
-#include "depute/backend/propose_partitions.h"
+#include "depute/backend/partitioner.h"
 
 #include <fmt/format.h>
 
 #include <unordered_set>
 #include <utility>
 
-#include "depute/backend/plan_together.h"
-#include "ir/walk.h"
+#include "depute/backend/partitioners.h"
+#include "depute/program/walk.h"
+#include "partition/check_groups.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -56,6 +58,21 @@ Result<PartitionResult> propose_partitions(const Program& program, const Method&
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
                                            SupportFunction support, ProposeOptions options) {
   return propose_partitions(program, method, Proposal{std::move(support), std::move(options)});
+}
+
+OpsToNotDecompose ProposalPartitioner::ops_to_not_decompose(const Program& program) const {
+  return ops_to_not_decompose_ ? ops_to_not_decompose_(program) : OpsToNotDecompose();
+}
+
+Result<PartitionResult> ProposalPartitioner::partition(const Program& program, const Method& method) const {
+  TRY(const Proposal proposal, propose_(program, method));
+  return propose_partitions(program, method, proposal);
+}
+
+Result<std::optional<Proposal>> ProposalPartitioner::proposal(const Program& program,
+                                                              const Method& method) const {
+  TRY(Proposal proposal, propose_(program, method));
+  return proposal;
 }
 
 }  // namespace depute
