@@ -38,14 +38,14 @@ Result<BackendRequest> parse_backend_argument(const std::string& text) {
       colon = next;
     }
   }
-  if (request.name.empty()) return failure("usage", "--backend", "a backend needs a name");
+  if (request.name.empty()) return failure("usage", "--backend", "the backend has no name");
   while (colon != std::string::npos) {
     std::size_t start = colon + 1;
     colon = text.find(',', start);
     std::string option = text.substr(start, colon == std::string::npos ? colon : colon - start);
     std::size_t equals = option.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return failure("usage", "--backend", fmt::format("option '{}' is not of the form key=value", option));
+      return failure("usage", "--backend", fmt::format("option '{}' must have the form key=value", option));
     }
     request.options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
   }
@@ -55,7 +55,7 @@ Result<BackendRequest> parse_backend_argument(const std::string& text) {
 Result<std::pair<std::string, std::string>> parse_method_argument(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return failure("usage", "--method", fmt::format("'{}' is not of the form NAME=FILE.pt2", text));
+    return failure("usage", "--method", fmt::format("'{}' must have the form NAME=FILE.pt2", text));
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
@@ -64,7 +64,7 @@ Result<std::pair<std::string, std::string>> parse_calibrate_argument(const std::
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || text.find('/') < equals) return std::pair(std::string(), text);
   if (equals == 0 || equals + 1 == text.size())
-    return failure("usage", "--calibrate", fmt::format("'{}' is not of the form METHOD=FILE.npz", text));
+    return failure("usage", "--calibrate", fmt::format("'{}' must have the form METHOD=FILE.npz", text));
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -81,7 +81,7 @@ Result<std::pair<std::string, Range>> parse_bound_argument(const std::string& te
                        (dots == equals + 1 || read(equals + 1, dots, range.min)) &&
                        read(dots + 2, text.size(), range.max) && range.min <= range.max;
   if (is_read) return std::pair(text.substr(0, equals), range);
-  return failure("usage", "--bound", fmt::format("'{}' is not of the form SIZE=MIN..MAX", text),
+  return failure("usage", "--bound", fmt::format("'{}' must have the form SIZE=MIN..MAX", text),
                  "for example s0=1..2048");
 }
 

@@ -180,11 +180,12 @@ int run_completion(const std::string& name, const std::vector<Command>& commands
   if (shell != shells.end()) return print_out(shell->script(commands));
   std::vector<std::string> names;
   for (const Shell& each : shells) names.emplace_back(each.name);
-  return report_usage({.code = "usage",
-                       .where = "SHELL",
-                       .message = fmt::format("'{}' is none of {}", name, fmt::join(names, ", ")),
-                       .hint = did_you_mean(name, names),
-                       .source = {}});
+  return report_usage(
+      {.code = "usage",
+       .where = "SHELL",
+       .message = fmt::format("'{}' is invalid; expected one of {}", name, fmt::join(names, ", ")),
+       .hint = did_you_mean(name, names),
+       .source = {}});
 }
 
 }  // namespace
@@ -193,7 +194,7 @@ Command completion_command(const std::vector<Command>& commands) {
   auto shell = std::make_shared<std::string>();
   return {
       .name = "completion",
-      .help = "Print a script that lets a shell complete depute's words",
+      .help = "Print a shell completion script",
       .options =
           [shell] {
             return std::vector<Option>{

@@ -23,7 +23,7 @@ Result<Dims> sizes_of(const json& nested) {
   Dims sizes;
   for (const json* part = &nested; part->is_array(); part = &part->front()) {
     if (sizes.size() == max_rank)
-      return bad_value(fmt::format("a tensor has {} dimensions at most", max_rank));
+      return bad_value(fmt::format("a tensor can have at most {} dimensions", max_rank));
     sizes.emplace_back(static_cast<std::int64_t>(part->size()));
     if (part->empty()) break;
   }
@@ -34,7 +34,7 @@ Status append_elements(const json& nested, std::span<const SymInt> sizes, Scalar
                        std::vector<std::byte>& bytes) {
   if (!sizes.empty()) {
     if (!nested.is_array() || static_cast<std::int64_t>(nested.size()) != sizes[0].value()) {
-      return bad_value("the lists of a tensor differ in length");
+      return bad_value("the lists of a tensor must have the same length");
     }
     for (const json& part : nested) DEPUTE_TRY_STATUS(append_elements(part, sizes.subspan(1), dtype, bytes));
     return {};
@@ -43,7 +43,7 @@ Status append_elements(const json& nested, std::span<const SymInt> sizes, Scalar
   bytes.resize(start + item_size(dtype));
   bool is_element = nested.is_number() || nested.is_boolean();
   if (!is_element || !read_number(nested.dump(), dtype, bytes.data() + start)) {
-    return bad_value(fmt::format("{} is no {}", nested.dump(), name(dtype)));
+    return bad_value(fmt::format("{} is not a valid {}", nested.dump(), name(dtype)));
   }
   return {};
 }
@@ -51,11 +51,10 @@ Status append_elements(const json& nested, std::span<const SymInt> sizes, Scalar
 Result<TensorData> tensor_of(const json& value) {
   if (value.size() != 2 || !value.contains("dtype") || !value.contains("tensor") ||
       !value["dtype"].is_string()) {
-    return bad_value("an object that is no tensor");
+    return bad_value("an object must be a tensor");
   }
   auto dtype = scalar_type_from_name(value["dtype"].get<std::string>());
-  if (!dtype || is_complex(*dtype))
-    return bad_value(fmt::format("there is no dtype {}", value["dtype"].dump()));
+  if (!dtype || is_complex(*dtype)) return bad_value(fmt::format("unknown dtype {}", value["dtype"].dump()));
   DEPUTE_TRY(Dims sizes, sizes_of(value["tensor"]));
   std::vector<std::byte> bytes;
   DEPUTE_TRY_STATUS(append_elements(value["tensor"], {sizes.data(), sizes.size()}, *dtype, bytes));
@@ -63,7 +62,7 @@ Result<TensorData> tensor_of(const json& value) {
 }
 
 Status append_values(const json& value, std::size_t depth, std::vector<ConstantValue>& values) {
-  if (depth > max_depth) return bad_value("lists too deep inside each other");
+  if (depth > max_depth) return bad_value("lists are nested too deeply");
   if (value.is_array()) {
     for (const json& element : value) DEPUTE_TRY_STATUS(append_values(element, depth + 1, values));
     return {};
@@ -80,11 +79,11 @@ Status append_values(const json& value, std::size_t depth, std::vector<ConstantV
   } else if (value.is_number_integer()) {
     if (value.is_number_unsigned() &&
         value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-      return bad_value(fmt::format("{} is larger than an int", value.dump()));
+      return bad_value(fmt::format("{} does not fit in an int", value.dump()));
     }
     values.emplace_back(value.get<std::int64_t>());
   } else {
-    return bad_value("None is no constant");
+    return bad_value("null is not a constant");
   }
   return {};
 }
@@ -94,16 +93,16 @@ Status append_values(const json& value, std::size_t depth, std::vector<ConstantV
 Result<ConstantMethod> parse_constant_argument(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return failure("usage", "--constant", fmt::format("'{}' is not of the form NAME=VALUE", text));
+    return failure("usage", "--constant", fmt::format("'{}' must have the form NAME=VALUE", text));
   }
   ConstantMethod method{.name = text.substr(0, equals), .values = {}};
   json value =
       json::parse(text.begin() + static_cast<std::ptrdiff_t>(equals) + 1, text.end(), nullptr, false);
   if (value.is_discarded()) {
-    return bad_value(fmt::format("'{}' is not JSON", text.substr(equals + 1)));
+    return bad_value(fmt::format("'{}' is not valid JSON", text.substr(equals + 1)));
   }
-  DEPUTE_TRY_STATUS(append_values(value, 0, method.values));
-  if (method.values.empty()) return bad_value("an empty list: a method returns something");
+  TRY_STATUS(append_values(value, 0, method.values));
+  if (method.values.empty()) return bad_value("an empty list: a method must return at least one value");
   return method;
 }
 

@@ -34,8 +34,8 @@ Result<std::string> default_output(const CompileOptions& options) {
   if (first == "-") return failure("usage", "-o", "a model from standard input needs -o FILE");
   std::string output = std::filesystem::path(first).replace_extension(".pte").string();
   if (output != first) return output;
-  return failure("usage", "MODEL", fmt::format("'{}' has the name of an output", first),
-                 "give the .pt2 it was made from, or another name by -o");
+  return failure("usage", "MODEL", fmt::format("'{}' is the name of an output file", first),
+                 "give the .pt2 file that it was lowered from, or another output with -o");
 }
 
 // Parses "FILE.ptd" or "PATTERN=FILE.ptd".
@@ -45,9 +45,9 @@ Result<DataFile> parse_ptd_argument(const std::string& text) {
   if (equals != std::string::npos) file.pattern = text.substr(0, equals);
   file.path = text.substr(equals == std::string::npos ? 0 : equals + 1);
   if (file.pattern.empty())
-    return failure("usage", "--ptd", fmt::format("'{}' is not of the form PATTERN=FILE.ptd", text));
+    return failure("usage", "--ptd", fmt::format("'{}' must have the form PATTERN=FILE.ptd", text));
   if (!file.path.ends_with(".ptd"))
-    return failure("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", file.path));
+    return failure("usage", "--ptd", fmt::format("'{}' is not the name of a .ptd file", file.path));
   return file;
 }
 
@@ -64,7 +64,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   }
   options.debug_map = arguments.debug_map;
   if (arguments.lock_update && arguments.lock.empty())
-    return failure("usage", "--lock-update", "there is no lock to write", "name its file by --lock FILE");
+    return failure("usage", "--lock-update", "no lock file is given", "name it with --lock FILE");
   options.lock = arguments.lock;
   options.update_lock = arguments.lock_update;
   options.write.segment_alignment = arguments.segment_alignment;
@@ -79,15 +79,15 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
 bool meets_conditions(const Report& report, const std::string& lock) {
   for (const std::string& line : report.unmet) {
     const bool is_last = &line == &report.unmet.back();
-    report_error({.code = "require",
-                  .where = {},
-                  .message = "not met: " + line,
-                  .hint = is_last ? "no program was written; `depute explain` tells why nodes were left" : "",
-                  .source = {}});
+    report_error(
+        {.code = "require",
+         .where = {},
+         .message = "not met: " + line,
+         .hint = is_last ? "no program was written; `depute explain` shows why nodes are undelegated" : "",
+         .source = {}});
   }
-  const bool is_locked =
-      holds_lock(report, lock,
-                 "no program was written; if this is what it should be, --lock-update writes the lock anew");
+  const bool is_locked = holds_lock(
+      report, lock, "no program was written; to accept the change, update the lock with --lock-update");
   return report.unmet.empty() && is_locked;
 }
 
@@ -111,47 +111,50 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
   const std::vector<Option> own = {
       {.names = "-o,--output",
        .target = &arguments.output,
-       .help = "The .pte file to write, - for standard output; default: MODEL with .pte",
+       .help = "The .pte file to write, or - for standard output; default: MODEL with the ending .pte",
        .value = "FILE"},
       {.names = "--ptd",
        .target = &arguments.ptd,
-       .help = "[PATTERN=]FILE: put constants and delegates' data, or those of these names, in a file of "
-               "their own",
+       .help = "[PATTERN=]FILE: put constants and named data of delegates (all, or those that match) into a "
+               "separate file",
        .value = "FILE"},
       {.names = "--segment-alignment",
        .target = &arguments.segment_alignment,
-       .help = "Where segments start in the file, a power of two of bytes; default: 128",
+       .help = "Alignment of segments in the file, in bytes (a power of two); default: 128",
        .value = "BYTES"},
       {.names = "--delegate-alignment",
        .target = &arguments.delegate_alignment,
-       .help = "The same for the bytes of delegates, wherever they lie; default: 16",
+       .help = "Alignment of the payloads of delegates, in bytes (a power of two); default: 16",
        .value = "BYTES"},
       {.names = "--inline-delegates",
        .target = &arguments.inline_delegates,
-       .help = "Put the bytes of delegates into the flatbuffer instead of segments"},
+       .help = "Put the payloads of delegates into the flatbuffer instead of segments"},
       {.names = "--alloc-inputs",
        .target = &arguments.alloc_inputs,
-       .help = "=no: the caller gives the memory of inputs; default: memory is planned for them"},
-      {.names = "--alloc-outputs", .target = &arguments.alloc_outputs, .help = "=no: the same for outputs"},
+       .help = "Plan memory for inputs (default: yes); with =no the caller provides it"},
+      {.names = "--alloc-outputs",
+       .target = &arguments.alloc_outputs,
+       .help = "Plan memory for outputs (default: yes); with =no the caller provides it"},
       {.names = "--debug-map",
        .target = &arguments.debug_map,
-       .help = "Also write what joins a profile's instructions with the model's source lines",
+       .help = "Also write a map from instructions to source lines of the model, for depute profile",
        .value = "FILE"},
       {.names = "--require",
        .target = &arguments.require,
-       .help = "Conditions, else exit code 3: \"coverage>=95%,memory<=4M\"; docs/cli.md has all",
+       .help = "Fail with exit code 3 unless the conditions hold: \"coverage>=95%,memory<=4M\" (docs/cli.md)",
        .value = "CONDITIONS"},
       {.names = "--lock",
        .target = &arguments.lock,
-       .help =
-           "What each partition was made of, as it has to stay, else exit code 3; --lock-update writes it",
+       .help = "Fail with exit code 3 if partitioning differs from this lock file (--lock-update writes it)",
        .value = "FILE"},
-      {.names = "--lock-update", .target = &arguments.lock_update, .help = "Write the lock instead"},
+      {.names = "--lock-update",
+       .target = &arguments.lock_update,
+       .help = "Write the lock file instead of comparing with it"},
       color_option(arguments.color),
-      {.names = "--quiet", .target = &arguments.quiet, .help = "Print nothing but errors"},
+      {.names = "--quiet", .target = &arguments.quiet, .help = "Print only errors"},
       {.names = "--verbose",
        .target = &arguments.verbose,
-       .help = "List all kinds of leftover nodes",
+       .help = "List all kinds of undelegated nodes",
        .excludes = "--quiet"},
   };
   options.insert(options.end(), own.begin(), own.end());

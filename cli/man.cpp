@@ -54,8 +54,8 @@ std::string manual(const std::vector<Command>& commands) {
       "COMMANDS\n",
       version(),
       roff("depute compiles programs that torch.export.save wrote (.pt2) to programs of ExecuTorch (.pte), "
-           "and hands "
-           "parts of them to backends on the way. Each command has --help."));
+           "and delegates "
+           "parts of them to backends. Each command has --help."));
   for (const Command& command : commands) text += command_page(command);
   return text + fmt::format(
                     ".SH EXIT STATUS\n.TP\n{}\ndone\n.TP\n{}\nthe input or the lowering failed\n.TP\n{}\nthe "
@@ -70,7 +70,7 @@ std::string manual(const std::vector<Command>& commands) {
 
 Command man_command(const std::vector<Command>& commands) {
   return {.name = "man",
-          .help = "Print the manual page, to be read by `depute man | man -l -`",
+          .help = "Print the manual page; read it with `depute man | man -l -`",
           .options = [] { return std::vector<Option>(); },
           .run = [&commands] { return print_out(manual(commands)); }};
 }

@@ -33,8 +33,8 @@ std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands
   if (is_command(word)) return std::nullopt;
   auto command = std::ranges::find_if(words, is_command);
   if (command != words.end() && word.data() != words.front()) {
-    return usage(fmt::format("'{}' stands before the command", words.front()),
-                 fmt::format("write `depute {} ...` and the options behind it", *command));
+    return usage(fmt::format("'{}' is before the command", words.front()),
+                 fmt::format("write `depute {} ...`, followed by the options", *command));
   }
   return usage(fmt::format("there is no command '{}'", word),
                did_you_mean(word, names, fmt::format("the commands are {}", fmt::join(names, ", "))));
@@ -77,8 +77,8 @@ void add_option(CLI::App& app, const Option& option) {
     made->check([choices = option.choices](const std::string& text) {
       if (std::ranges::find(choices, text) != choices.end()) return std::string();
       const std::string meant = did_you_mean(text, choices);
-      return fmt::format("'{}' is none of {}{}{}", text, fmt::join(choices, ", "), meant.empty() ? "" : "; ",
-                         meant);
+      return fmt::format("'{}' is invalid; expected one of {}{}{}", text, fmt::join(choices, ", "),
+                         meant.empty() ? "" : "; ", meant);
     });
   }
   if (option.range) made->check(CLI::Range(option.range->first, option.range->second));

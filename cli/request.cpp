@@ -22,8 +22,8 @@ namespace {
 Status check_backends(const std::vector<std::string>& backends) {
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (std::ranges::count(backends, backends[i]) == 1) continue;
-    return failure("usage", "--backend", fmt::format("'{}' is asked for twice", backends[i]),
-                   "ask each once, or with other options");
+    return failure("usage", "--backend", fmt::format("'{}' is given twice", backends[i]),
+                   "give each backend once, or with different options");
   }
   return {};
 }
@@ -48,10 +48,10 @@ Result<CacheOptions> read_cache(const RequestArguments& arguments) {
   CacheOptions cache{.folder = arguments.cache};
   if (arguments.cache_size.empty()) return cache;
   if (arguments.cache.empty())
-    return failure("usage", "--cache-size", "there is no cache", "name its folder by --cache DIR");
+    return failure("usage", "--cache-size", "no cache is given", "name its folder with --cache DIR");
   const std::optional<std::uint64_t> bytes = parse_byte_size(arguments.cache_size);
   if (!bytes)
-    return failure("usage", "--cache-size", fmt::format("'{}' is no size", arguments.cache_size),
+    return failure("usage", "--cache-size", fmt::format("'{}' is not a size", arguments.cache_size),
                    "write bytes, or 500M or 20G");
   cache.max_bytes = *bytes;
   return cache;
@@ -63,66 +63,67 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
   return {
       {.names = "--backend",
        .target = &arguments.backends,
-       .help = "[METHOD:]NAME[:key=value,...]; several are asked in the order given",
+       .help = "[METHOD:]NAME[:key=value,...]; several backends are tried in the given order",
        .value = "NAME",
        .may_be_empty = true,
        .words_from = "depute backends"},
       {.names = "--constant",
        .target = &arguments.constants,
-       .help = "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]",
+       .help = "NAME=JSON: add a method that returns a constant, for example get_eos_ids=[2,3]",
        .value = "NAME=VALUE",
        .may_be_empty = true},
       {.names = "--bound",
        .target = &arguments.bounds,
-       .help = "SIZE=MIN..MAX: a size that varies stays within this, as s0=1..2048",
+       .help = "SIZE=MIN..MAX: narrow the range of a dynamic size, for example s0=1..2048",
        .value = "SIZE=MIN..MAX",
        .may_be_empty = true},
       {.names = "--kernels",
        .target = &arguments.kernels,
-       .help = "Schemas of operators that the application has kernels for, a line each (docs/cli.md)",
+       .help = "File with schemas of operators for which the application registers kernels, one per line "
+               "(docs/cli.md)",
        .value = "FILE"},
       {.names = "--quantize",
        .target = &arguments.quantize,
-       .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32 or "
+       .help = "KIND=SCHEME[:group=N,only=..,off=..]: quantize weights, for example linear=8da4w:group=32 or "
                "conv=8da8w; "
-               "or static: activations too",
+               "or static: also quantize activations",
        .value = "KIND=SCHEME",
        .may_be_empty = true,
        .words = quantize_rule_words()},
       {.names = "--calibrate",
        .target = &arguments.calibrate,
-       .help = "Inputs that --quantize static measures activations on: arrays by the names of the inputs; "
-               "METHOD=FILE.npz: those of one method",
+       .help = "Sample inputs for --quantize static: arrays by input name; "
+               "METHOD=FILE.npz: for one method",
        .value = "FILE.npz",
        .may_be_empty = true},
       {.names = "--jobs",
        .target = &arguments.jobs,
-       .help = "Threads; default: all. The output does not depend on it",
+       .help = "Number of threads; default: all. The output does not depend on it",
        .range = {{1, 1024}}},
       {.names = "--worker-time",
        .target = &arguments.worker_time,
-       .help = "Seconds that a backend which is a program of its own has for each answer; default: 600",
+       .help = "Time limit for each answer of a backend that is a separate program, in seconds; default: 600",
        .value = "SECONDS",
        .range = {{1, 1 << 20}}},
       {.names = "--worker-space",
        .target = &arguments.worker_space,
-       .help = "MiB that it may write; default: 8192",
+       .help = "Limit of the bytes that such a backend may write, in MiB; default: 8192",
        .value = "MIB",
        .range = {{1, 1 << 24}}},
       {.names = "--cache",
        .target = &arguments.cache,
-       .help = "A folder that keeps what backends make, by content: the next lowering takes it from there",
+       .help = "Folder that caches the results of backends for later lowerings",
        .value = "DIR"},
       {.names = "--cache-size",
        .target = &arguments.cache_size,
-       .help = "The most that it holds, as 500M or 20G; default: 10G",
+       .help = "Size limit of the cache, for example 500M or 20G; default: 10G",
        .value = "BYTES"},
       {.names = "--together",
        .target = &arguments.together,
-       .help = "Plan all backends in one pass, with fewer delegates; default: one after another"},
+       .help = "Plan all backends together, for fewer delegates; default: one after another"},
       {.names = "--verify",
        .target = &arguments.verify,
-       .help = "Check all invariants after each pass, and that backends give the same twice"},
+       .help = "Check all invariants after each pass, and that backends are deterministic"},
   };
 }
 
@@ -133,12 +134,12 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
       {.names = "--method",
        .target = &arguments.methods,
-       .help = "NAME=FILE.pt2: a further method of the program",
+       .help = "NAME=FILE.pt2: add a method to the program",
        .value = "NAME=FILE",
        .may_be_empty = true},
       {.names = "--report",
        .target = &arguments.reports,
-       .help = "Also write the report: FILE.json, .html, .md, .sarif or .annotations; - is standard output, "
+       .help = "Also write a report: FILE.json, .html, .md, .sarif or .annotations; - is standard output, "
                "as JSON",
        .value = "FILE"},
       {.names = "--dump-after",
@@ -170,7 +171,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   for (const std::string& text : arguments.bounds) {
     DEPUTE_TRY(auto bound, parse_bound_argument(text));
     if (options.lower.bounds.insert(std::move(bound)).second) continue;
-    return failure("usage", "--bound", fmt::format("'{}' is the second bound of its size", text));
+    return failure("usage", "--bound", fmt::format("'{}' is the second bound for the same size", text));
   }
   for (const std::string& text : arguments.quantize) {
     DEPUTE_TRY(QuantizeRule rule, parse_quantize_rule(text));
@@ -183,7 +184,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   options.read_before = arguments.kernels;
   DEPUTE_TRY(options.lower.cache, read_cache(arguments));
   if (options.input.empty() && options.methods.empty()) {
-    return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");
+    return failure("usage", "MODEL", "expected a model or --method NAME=FILE");
   }
   DEPUTE_TRY_STATUS(check_names(options.methods));
   DEPUTE_TRY_STATUS(check_reports(arguments.reports));
@@ -213,7 +214,7 @@ bool holds_lock(const Report& report, const std::string& lock, std::string_view 
   Diagnostic changed = {
       .code = "lock",
       .where = lock,
-      .message = fmt::format("the plan is not as it was, in {} {}", report.lock_changes.size(),
+      .message = fmt::format("the partitioning differs from the lock in {} {}", report.lock_changes.size(),
                              report.lock_changes.size() == 1 ? "place" : "places"),
       .hint = std::string(hint)};
   for (const LockChange& change : report.lock_changes) {

@@ -19,7 +19,7 @@ struct WorkerArguments {
 std::vector<Option> time_option(WorkerArguments& arguments) {
   return {{.names = "--worker-time",
            .target = &arguments.seconds,
-           .help = "Seconds that it has for each answer; default: 600",
+           .help = "Time limit for each answer, in seconds; default: 600",
            .value = "SECONDS",
            .range = {{1, 1 << 20}}}};
 }
@@ -35,7 +35,7 @@ Result<std::pair<std::string, std::string>> find_tested(const std::string& name)
   const std::string program = request.program.empty() ? find_worker(request.name) : request.program;
   if (!program.empty()) return std::pair(worker_name(program.c_str()), program);
   return failure("usage", "NAME", fmt::format("there is no depute-backend-{} on PATH", name),
-                 "exec:PATH names a program anywhere");
+                 "use exec:PATH for a program elsewhere");
 }
 
 int run_test(const WorkerArguments& arguments) {
@@ -59,13 +59,13 @@ int run_test(const WorkerArguments& arguments) {
 Command replay_command() {
   auto arguments = std::make_shared<WorkerArguments>();
   return {.name = "replay",
-          .help = "Ask a backend's program again what it failed at",
+          .help = "Repeat a request at which a backend program failed",
           .options =
               [arguments] {
                 std::vector<Option> options = time_option(*arguments);
                 options.insert(options.begin(), {.names = "DIR",
                                                  .target = &arguments->name,
-                                                 .help = "The folder that the error named",
+                                                 .help = "The folder named in the error",
                                                  .is_required = true});
                 return options;
               },
@@ -75,17 +75,17 @@ Command replay_command() {
 Command test_backend_command() {
   auto arguments = std::make_shared<WorkerArguments>();
   return {.name = "test-backend",
-          .help = "Try a backend that is a program of its own",
+          .help = "Test a backend that is a separate program",
           .options =
               [arguments] {
                 std::vector<Option> options = {
                     {.names = "NAME",
                      .target = &arguments->name,
-                     .help = "The backend: NAME of depute-backend-NAME on PATH, or exec:PATH",
+                     .help = "The backend: NAME for depute-backend-NAME on PATH, or exec:PATH",
                      .is_required = true},
                     {.names = "--model",
                      .target = &arguments->models,
-                     .help = "A .pt2 or .ir file to lower with it, twice and on several processes",
+                     .help = "A .pt2 or .ir file to lower with it, twice and with several processes",
                      .value = "FILE"}};
                 for (Option& option : time_option(*arguments)) options.push_back(std::move(option));
                 return options;

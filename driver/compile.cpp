@@ -35,7 +35,7 @@ Status check_reports(const std::vector<std::string>& reports) {
     std::vector<std::string_view> endings;
     for (const ReportFormat& format : report_formats()) endings.push_back(format.ending);
     return failure("usage", "--report",
-                   fmt::format("'{}' ends in none of {}", path, fmt::join(endings, ", ")));
+                   fmt::format("'{}' must end in one of {}", path, fmt::join(endings, ", ")));
   }
   return {};
 }
@@ -95,7 +95,7 @@ Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, Outpu
                                             const std::string& path) {
   bool has_tag = path != options.output && !ptd_paths(options).contains(path);
   if (has_tag && file_of_rest(options.ptd) == nullptr && is_standard_output(options.output)) {
-    return failure("write", path, "the program has tagged data, which lie in a file beside it",
+    return failure("write", path, "the program has tagged data, which needs a .ptd file next to the program",
                    "give -o a file name");
   }
   return outputs.open(path);

@@ -19,7 +19,7 @@ std::string unknown_backend_hint(const BackendRequest& request, const Registry& 
   for (const BackendEntry& entry : registry.entries()) names.push_back(entry.name);
   const std::string meant = did_you_mean(request.name, names);
   return fmt::format("{}{}built in: {}{}{}", meant, meant.empty() ? "" : " ", fmt::join(names, ", "),
-                     request.sought.empty() ? "" : "; there is no ", request.sought);
+                     request.sought.empty() ? "" : "; not found: ", request.sought);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     }
     if (entry == nullptr && registry.find(request.method) != nullptr) {
       return failure("usage", "--backend",
-                     fmt::format("option '{}' is not of the form key=value", request.name));
+                     fmt::format("option '{}' must have the form key=value", request.name));
     }
     if (entry == nullptr) {
       return failure("usage", "--backend", fmt::format("there is no backend '{}'", request.name),

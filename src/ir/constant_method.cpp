@@ -24,10 +24,11 @@ Argument add_result(Program& program, Method& method, const ConstantValue& value
 
 Status add_constant_method(Program& program, const ConstantMethod& constant) {
   std::string place = fmt::format("constant method '{}'", constant.name);
-  if (constant.name.empty()) return failure("constant_method", place, "a method needs a name");
+  if (constant.name.empty()) return failure("constant_method", place, "the method has no name");
   if (constant.values.empty()) return failure("constant_method", place, "it has no values to return");
   if (program.find_method(constant.name) != nullptr) {
-    return failure("constant_method", place, "the program has a method of this name", "give it another name");
+    return failure("constant_method", place, "the program already has a method with this name",
+                   "give it another name");
   }
   Method& method = program.add_method(Name(constant.name));
   std::vector<Argument> results;

@@ -81,7 +81,7 @@ struct Storage::Lazy {
   std::vector<std::byte> made(std::size_t size, Produce&& producer) const {
     const auto place = [&] {
       const Name known = maker;
-      return failure("data", known.empty() ? "bytes that are made when they are needed" : known.str(), {});
+      return failure("data", known.empty() ? "lazily produced bytes" : known.str(), {});
     };
     std::vector<std::byte> given = value_or_throw(call_foreign(place, producer));
     if (given.size() == size) return given;
@@ -168,7 +168,7 @@ std::shared_ptr<const Storage> Storage::part(std::shared_ptr<const Storage> whol
 }
 
 std::span<const std::byte> Storage::bytes() const {
-  CHECK(!is_elided()) << "the text form left out these " << size_ << " bytes";
+  CHECK(!is_elided()) << "the text form omits these " << size_ << " bytes";
   if (lazy_ == nullptr) return view_;
   std::call_once(lazy_->once, [&] {
     lazy_->bytes = lazy_->made(size_, lazy_->produce);

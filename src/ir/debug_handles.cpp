@@ -41,10 +41,10 @@ std::uint32_t last_debug_handle(const Delegate& delegate) {
 Result<std::uint32_t> next_debug_handle(std::uint32_t last, std::size_t count) {
   constexpr std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
   if (count <= end - last) return last + 1;
-  return failure(
-      "debug-handles", "",
-      fmt::format("{} more debug handles are needed behind {}, and the last one is {}", count, last, end),
-      "number the nodes from 1");
+  return failure("debug-handles", "",
+                 fmt::format("{} more debug handles are needed after {}, but the last possible one is {}",
+                             count, last, end),
+                 "number the nodes from 1");
 }
 
 void move_debug_handles(Program& program, std::uint32_t by) {

@@ -18,7 +18,7 @@ namespace {
 void check_nesting(const Argument& argument, int depth = 0) {
   bool is_list = argument.kind == Argument::Kind::List;
   if (!is_list && argument.kind != Argument::Kind::Map) return;
-  CHECK(depth < max_argument_depth) << "arguments inside each other beyond max_argument_depth";
+  CHECK(depth < max_argument_depth) << "arguments are nested deeper than max_argument_depth";
   if (is_list) {
     for (const Argument& element : argument.as_list()) check_nesting(element, depth + 1);
   } else {
@@ -115,7 +115,7 @@ void Graph::for_each_cell(Node& node, Visit&& visit) {
 void Graph::check_argument(const Argument& argument) const {
   check_nesting(argument);
   for_each_value(argument, [&](const Argument& cell) {
-    CHECK(has(*cell.as_value())) << cell.as_value()->name().str() << " is no value of the graph";
+    CHECK(has(*cell.as_value())) << cell.as_value()->name().str() << " is not a value of the graph";
   });
 }
 

@@ -34,12 +34,12 @@ std::unique_ptr<Method> clone_method(const Method& method) {
 
 std::string_view layout_fault(const NamedData& data) {
   if (!data.layout) return {};
-  if (!executorch_number(data.layout->dtype)) return "of elements that the runtime does not know";
-  if (data.layout->rank() > max_rank) return "of more dimensions than the runtime takes";
+  if (!executorch_number(data.layout->dtype)) return "with a dtype that the runtime does not support";
+  if (data.layout->rank() > max_rank) return "with a rank that the runtime does not support";
   auto bytes = data.layout->static_bytes();
-  if (!bytes) return "of a size that is not known";
-  if (!dim_order(*data.layout)) return "whose elements do not lie densely";
-  if (data.storage != nullptr && *bytes != data.storage->size()) return "of another size than its bytes";
+  if (!bytes) return "with a size that is not constant";
+  if (!dim_order(*data.layout)) return "whose elements are not dense";
+  if (data.storage != nullptr && *bytes != data.storage->size()) return "whose size does not match its bytes";
   return {};
 }
 

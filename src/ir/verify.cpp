@@ -69,9 +69,9 @@ class Verifier {
       if (data.storage == nullptr) {
         fail("it has no storage");
       } else if (!data.type.is_static()) {
-        fail(fmt::format("the sizes of {} are not all numbers", str(data.type)));
+        fail(fmt::format("the sizes of {} must be constant", str(data.type)));
       } else if (!fits_storage(data)) {
-        fail(fmt::format("{} at element {} does not lie in its {} bytes", str(data.type), data.offset,
+        fail(fmt::format("{} at element {} exceeds its {} bytes", str(data.type), data.offset,
                          data.storage->size()));
       }
       tensor_is_sound(data.type, nullptr, [] { return std::string("it"); });
@@ -88,23 +88,23 @@ class Verifier {
       place_ = fmt::format("delegate {}", delegate->name.str());
       if (delegate->name.empty()) fail("the delegate has no name");
       if (!delegates_.insert(delegate->name).second) fail("two delegates have this name");
-      if (delegate->backend_id.empty()) fail("it names no backend");
+      if (delegate->backend_id.empty()) fail("it has no backend id");
       if (delegate->arena_padding > max_arena_padding) {
-        fail(fmt::format("its arena padding of {} bytes is more than {}", delegate->arena_padding,
+        fail(fmt::format("its arena padding of {} bytes exceeds the limit of {}", delegate->arena_padding,
                          max_arena_padding));
       }
       original_is_one_method(*delegate);
       for (const NamedData& named : delegate->named_data) {
         if (named.storage == nullptr) fail(fmt::format("named data \"{}\" has no storage", named.key));
         if (!is_alignment(named.alignment)) {
-          fail(fmt::format("the alignment {} of named data \"{}\" is no power of two from 1 to {}",
+          fail(fmt::format("the alignment {} of named data \"{}\" must be a power of two from 1 to {}",
                            named.alignment, named.key, max_alignment));
         }
         if (std::string_view fault = layout_fault(named); !fault.empty()) {
-          fail(fmt::format("named data \"{}\" is said to be a tensor {}", named.key, fault));
+          fail(fmt::format("named data \"{}\" is declared as a tensor {}", named.key, fault));
         }
         if (!named.external_tag.empty() && !is_external_tag(named.external_tag)) {
-          fail(fmt::format("the tag \"{}\" of named data \"{}\" cannot be part of a file's name",
+          fail(fmt::format("the tag \"{}\" of named data \"{}\" is not valid in a file name",
                            named.external_tag, named.key));
         }
       }
@@ -118,7 +118,7 @@ class Verifier {
       bool ascending = std::ranges::adjacent_find(handles, std::greater_equal<>()) == handles.end();
       if (!ascending) fail("debug handles are not in ascending order");
       if (handles.empty()) fail("an entry of its debug map has no debug handle");
-      if (!ids.insert(id).second) fail("two entries of its debug map have one identifier");
+      if (!ids.insert(id).second) fail("two entries of its debug map have the same identifier");
     }
   }
 
@@ -126,9 +126,9 @@ class Verifier {
     if (delegate.original == nullptr) return;
     const auto& methods = delegate.original->methods;
     if (methods.size() != 1) {
-      fail(fmt::format("its own program has {} methods, not one", methods.size()));
+      fail(fmt::format("its original program must have one method, got {}", methods.size()));
     } else if (methods.front() == nullptr || methods.front()->graph == nullptr) {
-      fail("its own program has no graph");
+      fail("its original program has no graph");
     }
   }
 
@@ -157,7 +157,7 @@ class Verifier {
       bodies_.insert(body.get());
       if (body->name().empty()) fail("a graph has no name");
       if (!names.insert(body->name()).second)
-        fail(fmt::format("two graphs are called @{}", body->name().str()));
+        fail(fmt::format("two graphs have the name @{}", body->name().str()));
     }
   }
 
@@ -210,7 +210,7 @@ class Verifier {
     const TensorData* data = program_.find_data(spec.target);
     std::string name = spelled(input);
     if (data == nullptr) return fail(fmt::format("no data \"{}\" for input {}", spec.target.str(), name));
-    if (!input.type().is_tensor()) return fail(fmt::format("input {} is no tensor, but has data", name));
+    if (!input.type().is_tensor()) return fail(fmt::format("input {} has data, but is not a tensor", name));
     const TensorType& type = input.tensor();
     if (type.dtype == data->type.dtype && type.sizes == data->type.sizes) return;
     fail(fmt::format("input {} is {}, but data \"{}\" is {}", name, str(type), spec.target.str(),
@@ -233,13 +233,14 @@ class Verifier {
       const OutputSpec& spec = method.outputs[i];
       bool is_input = spec.kind == OutputSpec::Kind::UserInputMutation;
       if (spec.mutates_data() && !stored_inputs.contains(spec.target)) {
-        fail(fmt::format("it stores to \"{}\", which is no buffer or parameter of it", spec.target.str()));
+        fail(fmt::format("it stores to \"{}\", which is not one of its buffers or parameters",
+                         spec.target.str()));
       }
       if (is_input && !user_inputs.contains(spec.target)) {
-        fail(fmt::format("it stores to \"{}\", which is no user input of it", spec.target.str()));
+        fail(fmt::format("it stores to \"{}\", which is not one of its user inputs", spec.target.str()));
       }
       if ((spec.mutates_data() || is_input) && !outputs[i].is_value()) {
-        fail(fmt::format("what it stores to \"{}\" is no value", spec.target.str()));
+        fail(fmt::format("the argument stored to \"{}\" must be a value", spec.target.str()));
       }
     }
   }
@@ -280,7 +281,7 @@ class Verifier {
       fail("a graph argument is not one of the method's graphs", &node);
     }
     if (cell.kind == Argument::Kind::Delegate && !delegates_.contains(cell.as_symbol())) {
-      fail(fmt::format("no delegate is called {}", cell.as_symbol().str()), &node);
+      fail(fmt::format("unknown delegate {}", cell.as_symbol().str()), &node);
     }
     if (cell.kind == Argument::Kind::Complex && cell.as_list().size() != 2) {
       fail("a complex number needs two parts", &node);
@@ -294,14 +295,16 @@ class Verifier {
   template <typename Label>
   void tensor_is_sound(const TensorType& type, const Node* node, const Label& name) {
     if (type.rank() > max_rank) {
-      fail(fmt::format("{} has {} dimensions, more than max_rank ({})", name(), type.rank(), max_rank), node);
+      fail(fmt::format("{} has {} dimensions, which exceeds max_rank ({})", name(), type.rank(), max_rank),
+           node);
     }
     for (const SymInt& size : type.sizes) {
       if (size.is_constant() && size.value() < 0) {
         fail(fmt::format("{} has the negative size {}", name(), size.value()), node);
       }
       if (size.is_constant() && size.value() > max_static_size) {
-        fail(fmt::format("{} has the size {}, more than {}", name(), size.value(), max_static_size), node);
+        fail(fmt::format("{} has the size {}, which exceeds {}", name(), size.value(), max_static_size),
+             node);
       }
     }
     if (type.strides.empty()) return;
@@ -349,7 +352,8 @@ std::vector<Diagnostic> verify(const Program& program) {
 Status check_data_is_there(const Program& program, std::string_view code) {
   for (const auto& [key, data] : program.data) {
     if (!data.storage->is_elided()) continue;
-    return failure(code, fmt::format("data \"{}\"", key.str()), "this text leaves out the constant's bytes",
+    return failure(code, fmt::format("data \"{}\"", key.str()),
+                   "the program text omits the bytes of the constant",
                    "print the program with `depute show --data`");
   }
   return {};

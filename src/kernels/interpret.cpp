@@ -24,7 +24,8 @@ Failure cannot_run(const Node& node, std::string_view message) {
 
 Result<std::int64_t> first_size(const Node& node, const std::vector<RuntimeValue>& contents) {
   const TensorData* data = contents.empty() ? nullptr : std::get_if<TensorData>(&contents.front());
-  if (data == nullptr || data->type.rank() == 0) return cannot_run(node, "there is no dimension to go along");
+  if (data == nullptr || data->type.rank() == 0)
+    return cannot_run(node, "a mapped tensor must have rank 1 or more");
   return data->type.sizes[0].value();
 }
 
@@ -34,7 +35,7 @@ ContentList slices_at(const Node& node, const std::vector<RuntimeValue>& content
   for (const RuntimeValue& content : contents) {
     const auto* data = std::get_if<TensorData>(&content);
     if (data == nullptr || data->type.rank() == 0 || i >= data->type.sizes[0].value()) {
-      return cannot_run(node, "the tensors are not of one length");
+      return cannot_run(node, "the mapped tensors must have the same leading size");
     }
     internal::Shape sizes = internal::sizes_of(*data);
     internal::Shape strides = internal::strides_of(*data);
@@ -52,18 +53,19 @@ Result<RuntimeValue> stacked(const Node& node, const std::vector<RuntimeValue>& 
   if (turns.empty()) {
     TensorType empty = type.tensor;
     if (!empty.sizes.empty()) empty.sizes[0] = 0;
-    if (!empty.is_static()) return cannot_run(node, "the sizes of what no turn made are not known");
+    if (!empty.is_static())
+      return cannot_run(node, "the sizes of stacked results are unknown after zero iterations");
     return make_data(make_tensor(empty.dtype, empty.sizes), {});
   }
   const auto* first = std::get_if<TensorData>(&turns.front());
-  if (first == nullptr) return cannot_run(node, "the body gives something that is no tensor");
+  if (first == nullptr) return cannot_run(node, "the body must return tensors");
   internal::Shape sizes = internal::sizes_of(*first);
   std::vector<std::byte> bytes(first->byte_size() * turns.size());
   auto count = static_cast<std::int64_t>(internal::count_of(*first));
   for (std::size_t i = 0; i < turns.size(); ++i) {
     const auto* turn = std::get_if<TensorData>(&turns[i]);
     if (turn == nullptr || turn->type.dtype != first->type.dtype || turn->type.sizes != first->type.sizes) {
-      return cannot_run(node, "the turns do not give the same type");
+      return cannot_run(node, "the iterations return different types");
     }
     internal::copy_elements(*turn, bytes, static_cast<std::int64_t>(i) * count,
                             internal::dense_strides(sizes));
@@ -101,7 +103,7 @@ class Interpreter {
         continue;
       }
       const auto* data = std::get_if<TensorData>(&outputs[i]);
-      if (data == nullptr) return failure("interpret", spec.target.str(), "what is stored is no tensor");
+      if (data == nullptr) return failure("interpret", spec.target.str(), "the stored value is not a tensor");
       state_.data[spec.target] = *data;
     }
     return results;
@@ -119,7 +121,7 @@ class Interpreter {
       auto written = state_.data.find(spec.target);
       const TensorData* data =
           written == state_.data.end() ? program_.find_data(spec.target) : &written->second;
-      if (data == nullptr) return failure("interpret", spec.target.str(), "there is no such data");
+      if (data == nullptr) return failure("interpret", spec.target.str(), "the program has no such data");
       all.emplace_back(*data);
     }
     if (next != inputs.size()) return bad_call(method, inputs);
@@ -131,7 +133,7 @@ class Interpreter {
 
   static Failure bad_call(const Method& method, std::span<const RuntimeValue> inputs) {
     return failure("interpret", fmt::format("method {}", method.name.str()),
-                   fmt::format("{} inputs are not what it takes", inputs.size()));
+                   fmt::format("got {} inputs, which does not match the graph", inputs.size()));
   }
 
   ContentList run(const Graph& graph, std::vector<RuntimeValue> inputs) {
@@ -141,7 +143,7 @@ class Interpreter {
     }
     if (inputs.size() != graph.inputs().size()) {
       return failure("interpret", graph.name().str(),
-                     fmt::format("{} inputs where there are {}", inputs.size(), graph.inputs().size()));
+                     fmt::format("got {} inputs; expected {}", inputs.size(), graph.inputs().size()));
     }
     ++depth_;
     Environment environment;
@@ -149,7 +151,7 @@ class Interpreter {
       const Value& input = *graph.inputs()[i];
       if (!fits_type(inputs[i], input.type())) {
         return failure("interpret", fmt::format("input %{}", input.name().str()),
-                       fmt::format("the input does not have the type {}", str(input.type())));
+                       fmt::format("expected an input of type {}", str(input.type())));
       }
       environment.emplace(&input, std::move(inputs[i]));
     }
@@ -164,13 +166,12 @@ class Interpreter {
     TRY(std::vector<RuntimeValue> results, results_of(node, environment));
     if (results.size() != node.results().size()) {
       return cannot_run(node,
-                        fmt::format("{} results where there are {}", results.size(), node.results().size()));
+                        fmt::format("got {} results; expected {}", results.size(), node.results().size()));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Value& value = *node.result(i);
       if (!fits_type(results[i], value.type())) {
-        return cannot_run(node,
-                          fmt::format("%{} does not get its type {}", value.name().str(), str(value.type())));
+        return cannot_run(node, fmt::format("%{} must have type {}", value.name().str(), str(value.type())));
       }
       const auto* data = std::get_if<TensorData>(&results[i]);
       if (data != nullptr && data->storage->is_lazy()) data->storage->bytes();
@@ -202,7 +203,7 @@ class Interpreter {
       case ControlFlow::Kind::Scan:
         return run_scan(node, environment);
     }
-    return cannot_run(node, "no rule runs it");
+    return cannot_run(node, "this op cannot be interpreted");
   }
 
   // Appends the content of an argument; a list appends its elements in order.
@@ -233,7 +234,7 @@ class Interpreter {
                                    ? nullptr
                                    : program_.find_delegate(node.arg(0).as_symbol());
     if (delegate == nullptr || delegate->original == nullptr || delegate->original->methods.size() != 1) {
-      return cannot_run(node, "the delegate's own program is not known");
+      return cannot_run(node, "the delegate does not have its original program");
     }
     std::vector<RuntimeValue> inputs;
     for (const Argument& argument : node.args().subspan(1)) append(argument, environment, inputs);
@@ -270,7 +271,7 @@ class Interpreter {
 
   ContentList run_cond(const Node& node, const Environment& environment) {
     if (node.args().size() != 4 || body_of(node, 1) == nullptr || body_of(node, 2) == nullptr) {
-      return cannot_run(node, "its arguments are not a condition, two graphs and their operands");
+      return cannot_run(node, "expected a condition, two graphs and their operands");
     }
     std::vector<RuntimeValue> condition = contents_of(node.arg(0), environment);
     bool is_taken = condition.size() == 1 && is_true(condition[0]);
@@ -279,7 +280,7 @@ class Interpreter {
 
   ContentList run_while(const Node& node, const Environment& environment) {
     if (node.args().size() != 4 || body_of(node, 0) == nullptr || body_of(node, 1) == nullptr) {
-      return cannot_run(node, "its arguments are not two graphs and their operands");
+      return cannot_run(node, "expected two graphs and their operands");
     }
     std::vector<RuntimeValue> carried = contents_of(node.arg(2), environment);
     const std::vector<RuntimeValue> additional = contents_of(node.arg(3), environment);
@@ -288,12 +289,12 @@ class Interpreter {
       if (verdict.size() != 1 || !is_true(verdict[0])) return carried;
       TRY(carried, run_body(node, 1, joined(carried, additional)));
     }
-    return cannot_run(node, fmt::format("the loop does not end within {} turns", max_loop_iterations));
+    return cannot_run(node, fmt::format("the loop does not end within {} iterations", max_loop_iterations));
   }
 
   ContentList run_map(const Node& node, const Environment& environment) {
     if (node.args().size() != 3 || body_of(node, 0) == nullptr) {
-      return cannot_run(node, "its arguments are not a graph, what it is mapped over and its operands");
+      return cannot_run(node, "expected a graph, mapped tensors and operands");
     }
     const std::vector<RuntimeValue> mapped = contents_of(node.arg(1), environment);
     return run_turns(node, {}, mapped, contents_of(node.arg(2), environment));
@@ -301,7 +302,7 @@ class Interpreter {
 
   ContentList run_scan(const Node& node, const Environment& environment) {
     if (node.args().size() != 4 || body_of(node, 0) == nullptr) {
-      return cannot_run(node, "its arguments are not a graph, a start, what it goes over and its operands");
+      return cannot_run(node, "expected a graph, initial values, mapped tensors and operands");
     }
     const std::vector<RuntimeValue> over = contents_of(node.arg(2), environment);
     return run_turns(node, contents_of(node.arg(1), environment), over,
@@ -313,13 +314,13 @@ class Interpreter {
   ContentList run_turns(const Node& node, std::vector<RuntimeValue> carried,
                         const std::vector<RuntimeValue>& over, const std::vector<RuntimeValue>& additional) {
     TRY(std::int64_t turns, first_size(node, over));
-    if (carried.size() > node.results().size()) return cannot_run(node, "it carries more than it gives");
+    if (carried.size() > node.results().size()) return cannot_run(node, "more carried values than results");
     std::vector<std::vector<RuntimeValue>> given(node.results().size() - carried.size());
     for (std::int64_t i = 0; i < turns; ++i) {
       TRY(std::vector<RuntimeValue> slices, slices_at(node, over, i));
       TRY(std::vector<RuntimeValue> outputs, run_body(node, 0, joined(joined(carried, slices), additional)));
       if (outputs.size() != node.results().size())
-        return cannot_run(node, "the body does not give its results");
+        return cannot_run(node, "the body does not return the node's results");
       for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = std::move(outputs[k]);
       for (std::size_t k = 0; k < given.size(); ++k)
         given[k].push_back(std::move(outputs[carried.size() + k]));
@@ -344,7 +345,7 @@ class Interpreter {
     const OpDef* def = node.def();
     DecomposeFunction decompose = def == nullptr ? nullptr : def->decompose;
     if (decompose == nullptr && def != nullptr) decompose = kernel_rules(*def).fit;
-    if (decompose == nullptr) return cannot_run(node, "there is no reference kernel");
+    if (decompose == nullptr) return cannot_run(node, "no reference kernel exists for this op");
     TRY_STATUS(check_call(node));
     Graph scratch(node.op(), node.graph().ops());
     std::vector<RuntimeValue> inputs;
@@ -372,7 +373,8 @@ class Interpreter {
     Builder builder(scratch);
     TRY(std::vector<Value*> results,
         builder.run([&] { return decompose(builder, OpCall(*def, args, kwargs)); }));
-    if (results.empty() && !node.results().empty()) return cannot_run(node, "there is no reference kernel");
+    if (results.empty() && !node.results().empty())
+      return cannot_run(node, "no reference kernel exists for this op");
     std::vector<Argument> outputs;
     outputs.reserve(results.size());
     for (Value* result : results) outputs.push_back(Argument::of(result));

@@ -164,8 +164,8 @@ Result<RuntimeValue> KernelCall::dense(ScalarType dtype, const Shape& sizes,
   TensorType type = make_tensor(dtype, as_dims(sizes));
   auto bytes = checked_count(sizes) ? type.static_bytes() : std::nullopt;
   if (!bytes || *bytes > max_kernel_result_bytes) {
-    return bad_arguments(fmt::format("a result of {} is larger than the limit of {} bytes", str(type),
-                                     max_kernel_result_bytes));
+    return bad_arguments(
+        fmt::format("a result of {} exceeds the limit of {} bytes", str(type), max_kernel_result_bytes));
   }
   if (*bytes + operand_bytes_ <= max_eager_bytes) return make_data(std::move(type), compute());
   TensorData data;

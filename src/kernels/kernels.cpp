@@ -48,17 +48,16 @@ Status check_operands(const Node& node, const RuntimeValueOf& content_of) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Value& operand = *node.operand(i);
     const RuntimeValue* content = content_of(operand);
-    if (content == nullptr) return at_node(node, fmt::format("%{} is not known", operand.name().str()));
+    if (content == nullptr) return at_node(node, fmt::format("%{} has no value", operand.name().str()));
     if (!fits_type(*content, operand.type())) {
-      return at_node(node,
-                     fmt::format("%{} does not have its type {}", operand.name().str(), str(operand.type())));
+      return at_node(node, fmt::format("%{} must have type {}", operand.name().str(), str(operand.type())));
     }
     const auto* data = std::get_if<TensorData>(content);
     if (data != nullptr && !internal::checked_count(internal::sizes_of(*data))) {
       return at_node(node, fmt::format("%{} has too many elements", operand.name().str()));
     }
     if (data != nullptr && data->storage->is_elided()) {
-      return at_node(node, fmt::format("the data of %{} was left out", operand.name().str()));
+      return at_node(node, fmt::format("the data of %{} is elided", operand.name().str()));
     }
   }
   return {};
@@ -79,7 +78,7 @@ Result<std::vector<Type>> result_types(const Node& node, const OpCall& call) {
   }
   if (types.size() != node.results().size()) {
     return internal::bad_arguments(
-        fmt::format("{} results where there are {}", node.results().size(), types.size()));
+        fmt::format("got {} results; expected {}", node.results().size(), types.size()));
   }
   return types;
 }
@@ -126,11 +125,12 @@ bool fits_type(const RuntimeValue& content, const Type& type) {
 Result<std::vector<RuntimeValue>> run_kernel(const Node& node, const RuntimeValueOf& content_of) {
   const OpDef* def = node.def();
   KernelFunction kernel = def == nullptr ? nullptr : find_kernel(*def);
-  if (kernel == nullptr) return at_node(node, "there is no reference kernel");
+  if (kernel == nullptr) return at_node(node, "no reference kernel exists for this op");
   TRY_STATUS(check_call(node));
   TRY_STATUS(check_operands(node, content_of));
   OpCall call(node);
-  if (has_complex_number(call)) return at_node(node, "there is no reference arithmetic on complex numbers");
+  if (has_complex_number(call))
+    return at_node(node, "complex numbers are not supported by the reference kernels");
   auto types = result_types(node, call);
   if (!types) return at_node(node, std::move(types).error());
   auto results = kernel(internal::KernelCall(call, *types, content_of));
@@ -142,7 +142,7 @@ Result<std::vector<RuntimeValue>> run_kernel(const Node& node, const RuntimeValu
     const Value& value = *node.result(i);
     if (fits_type((*results)[i], value.type())) continue;
     const auto* data = std::get_if<TensorData>(&(*results)[i]);
-    return at_node(node, fmt::format("computes {} where the graph says {}",
+    return at_node(node, fmt::format("computes {}, but the graph declares {}",
                                      data != nullptr ? str(data->type) : "a number", str(value.type())));
   }
   return results;

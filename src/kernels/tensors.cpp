@@ -190,7 +190,7 @@ Result<Shape> broadcast_sizes(const Shape& a, const Shape& b) {
 Result<std::size_t> checked_dim(std::int64_t dim, std::size_t rank) {
   auto count = static_cast<std::int64_t>(std::max<std::size_t>(rank, 1));
   if (dim < -count || dim >= count) {
-    return bad_arguments(fmt::format("there is no dimension {} of {}", dim, rank));
+    return bad_arguments(fmt::format("dimension {} is out of range for rank {}", dim, rank));
   }
   return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
 }
@@ -236,7 +236,7 @@ Result<Domain> domain_of(ScalarType dtype) {
     case ScalarType::U64:
       break;
   }
-  return bad_arguments(fmt::format("there is no reference arithmetic on {}", name(dtype)));
+  return bad_arguments(fmt::format("the dtype {} is not supported by the reference kernels", name(dtype)));
 }
 
 Status check_arithmetic(ScalarType dtype) {

@@ -69,7 +69,7 @@ std::string text_of(const Argument& argument) {
     case Argument::Kind::String:
       return fmt::format("\"{}\"", argument.as_symbol().str());
     default:
-      return "its value";
+      return "another value";
   }
 }
 
@@ -89,10 +89,10 @@ Status check_other_arguments(const OpCall& call) {
     if (is_same_value(call[i], arg.default_value ? *arg.default_value : none)) continue;
     return lowering_error(
         LoweringFault::BackendOpLeft, {.node = call.node()},
-        fmt::format("no backend took it, it has no kernel, and its pattern does not say what "
-                    "{}={} is",
+        fmt::format("no backend delegated it, it has no kernel, and its pattern does not support "
+                    "{}={}",
                     arg.name.str(), text_of(call[i])),
-        "register it with a kernel, or let a backend take it");
+        "register it with a kernel, or delegate it to a backend");
   }
   return {};
 }
@@ -123,8 +123,8 @@ Result<std::vector<Type>> infer_by_rule(const OpCall& call) {
   bool are_tensors = std::ranges::all_of(types, [](const Type& type) { return type.is_tensor(); });
   if (types.size() != call.def().returns.size() || !are_tensors) {
     return bad_op(op.name.str(),
-                  fmt::format("its rule gives {} types{}, its schema has {} tensors as results", types.size(),
-                              are_tensors ? "" : ", not all of tensors", call.def().returns.size()));
+                  fmt::format("its rule returns {} types{}, but its schema returns {} tensors", types.size(),
+                              are_tensors ? "" : ", not all of them tensors", call.def().returns.size()));
   }
   return types;
 }
@@ -139,12 +139,12 @@ bool is_spelled_out(const Argument& argument) {
 Status check_pattern(std::string_view name, const Method& pattern) {
   for (const Value* input : pattern.graph->inputs()) {
     if (!input->has_uses())
-      return bad_op(name, fmt::format("its pattern does not use %{}", input->name().str()));
+      return bad_op(name, fmt::format("its pattern does not use its input %{}", input->name().str()));
   }
   for (const Node& node : pattern.graph->nodes()) {
     const OpDef* def = node.def();
     if (def == nullptr || def->infer == nullptr) {
-      return bad_op(name, fmt::format("its pattern uses {}, whose types are not known", node.op().str()),
+      return bad_op(name, fmt::format("its pattern uses {}, whose result types are unknown", node.op().str()),
                     "write the pattern in Core ATen ops");
     }
     bool fits = node.args().size() <= def->args.size() &&
@@ -152,18 +152,20 @@ Status check_pattern(std::string_view name, const Method& pattern) {
                   return def->arg_index(named.name) >= 0;
                 });
     if (!fits)
-      return bad_op(name,
-                    fmt::format("its pattern calls {} with other arguments than it has", node.op().str()));
+      return bad_op(name, fmt::format("its pattern calls {} with arguments that do not match its schema",
+                                      node.op().str()));
     for (const Argument& argument : node.args()) {
       if (!is_spelled_out(argument)) {
-        return bad_op(name, fmt::format("its pattern leaves arguments of {} open", node.op().str()),
-                      "a pattern that an op stands for spells out every argument");
+        return bad_op(name,
+                      fmt::format("its pattern has open arguments (match.any, match.rest) in a call of {}",
+                                  node.op().str()),
+                      "write every argument: the pattern of an op must be complete");
       }
     }
   }
   for (const Argument& output : pattern.graph->outputs()) {
     bool is_computed = output.is_value() && output.as_value()->producer() != nullptr;
-    if (!is_computed) return bad_op(name, "its pattern returns something that it does not compute");
+    if (!is_computed) return bad_op(name, "its pattern returns a value that none of its nodes computes");
   }
   return {};
 }
@@ -219,38 +221,38 @@ Status check_argument(std::string_view name, const OpDef& def, const ArgDef& arg
   auto fault = [&](std::string_view message) {
     return bad_op(name, fmt::format("in its schema, argument '{}' {}", arg.name.str(), message));
   };
-  if (def.arg_index(arg.name) != &arg - def.args.data()) return fault("is there twice");
-  if (!is_argument_type(arg.type)) return fault("is of a type that no kernel takes");
+  if (def.arg_index(arg.name) != &arg - def.args.data()) return fault("is declared twice");
+  if (!is_argument_type(arg.type)) return fault("has a type that kernels do not support");
   if (arg.is_aliased)
-    return fault("is seen through; an op of a backend makes new tensors or writes to old ones");
+    return fault("is aliased; an op of a backend must return new tensors or mutate arguments");
   if (arg.is_written && (arg.type != ArgType::Tensor || arg.is_list))
-    return fault("is written to and no tensor");
+    return fault("is mutated, but is not a tensor");
   if (arg.default_value && !internal::fits(*arg.default_value, arg))
-    return fault("has a default of another type");
+    return fault("has a default value of another type");
   return {};
 }
 
 // Fills `def` from the schema.
 Status fill_def(const BackendOpSpec& spec, std::string_view schema, OpDef& def) {
   if (std::string fault = internal::read_schema(schema, def); !fault.empty()) {
-    return bad_op(spec.name, fmt::format("its schema cannot be read: {}", fault),
+    return bad_op(spec.name, fmt::format("its schema is invalid: {}", fault),
                   "write it like \"my.op.default(Tensor x, float scale=1.0, *, bool flag=False) -> Tensor\"");
   }
   if (def.name.str() != spec.name)
-    return bad_op(spec.name, fmt::format("its schema is that of '{}'", def.name.str()));
+    return bad_op(spec.name, fmt::format("its schema has another name, '{}'", def.name.str()));
   for (const ArgDef& arg : def.args) TRY_STATUS(check_argument(spec.name, def, arg));
   bool are_tensors = std::ranges::all_of(
       def.returns, [](const ReturnDef& result) { return result.type == ArgType::Tensor && !result.is_list; });
   if (!are_tensors || (def.returns.empty() && !def.mutates()))
-    return bad_op(spec.name, "its schema gives something else than tensors");
+    return bad_op(spec.name, "its schema must return tensors only");
   const bool are_apart = std::ranges::all_of(aliased_results(schema), [](const AliasedResult& result) {
     return result.is_own || result.written.has_value();
   });
   if (!are_apart)
-    return bad_op(spec.name, "its schema gives a view of an argument",
-                  "it may give back arguments that it writes, \"-> Tensor(a!)\", and new tensors");
+    return bad_op(spec.name, "its schema returns a view of an argument",
+                  "return new tensors, or mutated arguments as \"-> Tensor(a!)\"");
   if (def.mutates() && !spec.pattern.empty())
-    return bad_op(spec.name, "it writes to an argument, which no pattern can stand for");
+    return bad_op(spec.name, "it mutates an argument; such an op cannot have a pattern");
   return {};
 }
 
@@ -277,7 +279,7 @@ Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pa
   for (const Value* input : pattern.graph->inputs()) {
     int index = def.arg_index(input->name());
     if (index < 0 || !may_stand_for(*input, def.args[static_cast<std::size_t>(index)])) {
-      return bad_op(name, fmt::format("its schema has no argument that the pattern's input %{}: {} can be",
+      return bad_op(name, fmt::format("its schema has no argument for the pattern's input %{}: {}",
                                       input->name().str(), str(input->type())));
     }
     sources.push_back(static_cast<std::size_t>(index));
@@ -287,10 +289,10 @@ Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pa
     bool has_value = arg.default_value || arg.is_optional || std::ranges::find(sources, i) != sources.end();
     if (!has_value)
       return bad_op(name,
-                    fmt::format("argument '{}' is neither in its pattern nor has a default", arg.name.str()));
+                    fmt::format("argument '{}' is not in its pattern and has no default", arg.name.str()));
   }
   if (pattern.graph->outputs().size() != def.returns.size()) {
-    return bad_op(name, fmt::format("its pattern returns {} values, its schema {}",
+    return bad_op(name, fmt::format("its pattern returns {} values, but its schema returns {}",
                                     pattern.graph->outputs().size(), def.returns.size()));
   }
   return sources;
@@ -300,10 +302,10 @@ Status check_name(std::string_view name, std::span<const std::string> known) {
   auto dots = std::ranges::count(name, '.');
   std::string_view library = name.substr(0, name.find('.'));
   if (dots != 2 || name.starts_with('.') || name.ends_with('.') || name.find("..") != name.npos)
-    return bad_op(name, "its name is not library.op.overload");
+    return bad_op(name, "its name must have the form library.op.overload");
   if (std::ranges::find(known, library) == known.end()) {
-    return bad_op(name, fmt::format("there is no library '{}'", library),
-                  "BackendEntry::libraries names it; there are executorch_prim, quantized_decomposed and "
+    return bad_op(name, fmt::format("unknown library '{}'", library),
+                  "add it to BackendEntry::libraries; built in are executorch_prim, quantized_decomposed and "
                   "DO_NOT_USE_TEST_ONLY");
   }
   return {};
@@ -405,7 +407,7 @@ Status BackendOps::add_library(std::string_view library) {
                  std::ranges::all_of(library, [](char c) { return text::is_letter(c) || text::is_digit(c); });
   if (!is_word) {
     return lowering_error(LoweringFault::BadBackendOp, {.value = fmt::format("library '{}'", library)},
-                          "a library is named by letters, digits and '_'");
+                          "a library name must consist of letters, digits and '_'");
   }
   if (std::ranges::find(libraries_, library) == libraries_.end()) libraries_.emplace_back(library);
   return {};
@@ -418,7 +420,8 @@ Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec, const OpT
   // A non-owning pointer: the pattern is stored in the table whose ops it names.
   const std::shared_ptr<const OpTable> alias(std::shared_ptr<const void>(), &ops);
   TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name, alias));
-  if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
+  if (patterns.size() != 1)
+    return bad_op(spec.name, fmt::format("expected one pattern, got {}", patterns.size()));
   TRY_STATUS(check_pattern(spec.name, patterns.front().method()));
   return std::move(patterns.front());
 }
@@ -436,7 +439,7 @@ Status BackendOps::add(const BackendOpSpec& spec) {
   if (const BackendOp* known = find_backend_op(Name(spec.name)); known != nullptr && known->spec == spec)
     return {};
   const bool is_taken = find(Name(spec.name)) != nullptr || find(Name(functional_name(spec.name))) != nullptr;
-  if (is_taken) return bad_op(spec.name, "there is an op of this name already");
+  if (is_taken) return bad_op(spec.name, "an op with this name exists already");
   if (spec.pattern.empty() && spec.schema.empty())
     return bad_op(spec.name, "it has neither a pattern nor a schema");
   auto op = std::make_unique<BackendOp>();
@@ -517,7 +520,7 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
   std::vector<Pattern> patterns;
   for (Name name : names) {
     const BackendOp* op = table->find_backend_op(name);
-    if (op == nullptr) return bad_op(name.str(), "there is no such op");
+    if (op == nullptr) return bad_op(name.str(), "unknown op");
     if (!op->pattern) continue;
     ops.push_back(op);
     patterns.push_back(*op->pattern);
@@ -565,8 +568,8 @@ Result<std::size_t> expand(Method& method, Graph& graph, const Ranges& ranges, B
     }
     if (def->decompose == nullptr) {
       return lowering_error(LoweringFault::BackendOpLeft, {.method = method.name.str(), .node = node},
-                            "no backend took it, and it has neither a kernel nor a pattern",
-                            "register it with a kernel, or let a backend take it");
+                            "no backend delegated it, and it has neither a kernel nor a pattern",
+                            "register it with a kernel, or delegate it to a backend");
     }
     TRY(node, expand(graph, *node, sizes));
     ++count;

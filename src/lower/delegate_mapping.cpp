@@ -21,7 +21,7 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert(std::span<const Node* con
   std::vector<std::uint32_t> handles;
   handles.reserve(nodes.size());
   for (const Node* node : nodes) {
-    if (node == nullptr) return failure(code, id ? debug_id_text(*id) : "", "a null node is given");
+    if (node == nullptr) return failure(code, id ? debug_id_text(*id) : "", "a node is null");
     for_each_origin(*node, [&](const NodeOrigin& origin) { handles.push_back(origin.debug_handle); });
   }
   return insert_handles(handles, std::move(id));
@@ -35,10 +35,10 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert(std::initializer_list<con
 Result<DelegateDebugId> DelegateMappingBuilder::insert_handles(std::span<const std::uint32_t> handles,
                                                                std::optional<DelegateDebugId> id) {
   if (identifiers_ == Identifiers::Generated && id.has_value()) {
-    return failure(code, debug_id_text(*id), "an identifier is given to a builder that generates them");
+    return failure(code, debug_id_text(*id), "this builder generates identifiers; do not pass one");
   }
   if (identifiers_ == Identifiers::Given && !id.has_value()) {
-    return failure(code, "", "an entry needs an identifier in a builder that does not generate them");
+    return failure(code, "", "this builder does not generate identifiers; pass one");
   }
   DelegateDebugId key = id.has_value() ? *std::move(id) : DelegateDebugId(next_);
   if (ids_.contains(key)) return failure(code, debug_id_text(key), "this identifier has an entry already");

@@ -64,11 +64,11 @@ Result<std::vector<ManifestOp>> parse_kernel_manifest(std::string_view manifest,
     const std::string_view op = schema.substr(0, schema.find('('));
     const std::optional<QualifiedName> op_name = read_name(op);
     if (!op_name || op.size() == schema.size())
-      return manifest_error(name, line, "this is no schema of an op", help);
+      return manifest_error(name, line, "expected the schema of an op", help);
     std::string kernel = usual_kernel(op, *op_name, schema);
     if (arrow != text.npos) kernel = trimmed(text.substr(arrow + 2));
     if (!read_name(kernel))
-      return manifest_error(name, line, fmt::format("'{}' is no name of a kernel", kernel), help);
+      return manifest_error(name, line, fmt::format("'{}' is not a kernel name", kernel), help);
     std::string full_name = fmt::format("{}.{}.{}", op_name->library, op_name->op,
                                         op_name->overload.empty() ? "default" : op_name->overload);
     std::string full_schema = full_name + std::string(schema.substr(op.size()));

@@ -31,14 +31,14 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
   if (data.key.empty()) fault = "has no key";
   if (data.storage == nullptr) fault = "has no bytes";
   if (!is_alignment(data.alignment)) {
-    fault = fmt::format("has the alignment {}, which is no power of two from 1 to {}", data.alignment,
+    fault = fmt::format("has the alignment {}; expected a power of two from 1 to {}", data.alignment,
                         max_alignment);
   }
   if (!data.external_tag.empty() && !is_external_tag(data.external_tag))
-    fault = "has a tag that cannot be part of a file's name: letters, digits, '_' and '-' can";
+    fault = "has a tag that is not valid in a file name: use letters, digits, '_' and '-'";
   if (std::string_view layout = layout_fault(data); fault.empty() && !layout.empty()) {
     return lowering_error(LoweringFault::BadNamedData, place,
-                          fmt::format("its named data \"{}\" is said to be a tensor {}: {}, {} bytes",
+                          fmt::format("its named data \"{}\" is declared as a tensor {}: {}, {} bytes",
                                       data.key, layout, str(*data.layout), data.storage->size()));
   }
   if (!fault.empty()) {
@@ -57,9 +57,9 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
   if (!have_same_bytes(*entry.storage, *data.storage)) {
     const std::string& other = owners_[known->second];
     return lowering_error(LoweringFault::NamedDataConflict, place,
-                          fmt::format("its data \"{}\" differ from those that {} has under this key",
+                          fmt::format("its named data \"{}\" differs from the data of {} with the same key",
                                       data.key, other.empty() ? "an earlier entry" : other),
-                          "derive a key from the bytes that it names");
+                          "derive each key from the bytes");
   }
   entry.alignment = std::max(entry.alignment, data.alignment);
   if (data.external_tag.empty()) entry.external_tag.clear();

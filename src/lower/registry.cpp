@@ -43,17 +43,16 @@ auto ask(const BackendEntry& entry, std::string_view name, Function&& function) 
 
 Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
                                                       const BackendOptions& options) {
-  if (!entry.make_partitioner)
-    return failure("registry", entry.name, "this backend has no partitioner of its own");
+  if (!entry.make_partitioner) return failure("registry", entry.name, "this backend has no partitioner");
   auto partitioner = ask(entry, "make_partitioner()", [&] { return entry.make_partitioner(options); });
   if (!partitioner) return Failure(with_meant_option(partitioner.error(), entry, options));
-  if (*partitioner == nullptr)
-    return failure("registry", entry.name, "its make_partitioner gave a null partitioner");
+  if (*partitioner == nullptr) return failure("registry", entry.name, "its make_partitioner() returned null");
   return guarded_partitioner(entry.name, std::move(*partitioner));
 }
 
 Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry) {
-  if (!entry.support) return failure("registry", entry.name, "this backend tells no support matrix");
+  if (!entry.support)
+    return failure("registry", entry.name, "this backend does not provide a support matrix");
   return ask(entry, "support()", entry.support);
 }
 
@@ -75,15 +74,15 @@ Status Registry::add(BackendEntry entry) {
 }
 
 Status Registry::add_guarded(BackendEntry entry) {
-  if (entry.name.empty()) return failure("registry", "", "a backend needs a name");
+  if (entry.name.empty()) return failure("registry", "", "the backend has no name");
   if (entry.backend == nullptr) return failure("registry", entry.name, "the entry has no backend");
   if (entry.backend->id().empty()) return failure("registry", entry.name, "the backend's id is empty");
   if (find(entry.name) != nullptr) {
-    return failure("registry", entry.name, "a backend of this name is registered already");
+    return failure("registry", entry.name, "a backend with this name is already registered");
   }
   if (find_backend(entry.backend->id()) != nullptr) {
     return failure("registry", entry.name,
-                   fmt::format("backend id {} is registered already", entry.backend->id()));
+                   fmt::format("backend id {} is already registered", entry.backend->id()));
   }
   Status added = all_or_nothing(*ops_, [&]() -> Status {
     for (const std::string& library : entry.libraries) TRY_STATUS(ops_->add_library(library));
@@ -123,8 +122,7 @@ Status Registry::add_kernels(std::string_view manifest, std::string_view name) {
 
 Status Registry::replace(std::unique_ptr<Backend> backend) {
   TRY(backend, guarded_backend(std::move(backend)));
-  if (backend == nullptr)
-    return failure("registry", "", "there is no backend to put in the place of another");
+  if (backend == nullptr) return failure("registry", "", "the replacement backend is null");
   for (BackendEntry& entry : entries_) {
     if (entry.backend->id() != backend->id()) continue;
     entry.backend = std::move(backend);

@@ -97,16 +97,16 @@ class EntryReader {
 
   Result<std::span<const std::byte>> part(std::uint64_t offset, std::uint64_t size,
                                           const Hash128& hash) const {
-    if (offset > bytes_.size() || size > bytes_.size() - offset) return damaged("it is cut off");
+    if (offset > bytes_.size() || size > bytes_.size() - offset) return damaged("it is truncated");
     auto bytes = bytes_.subspan(offset, size);
     if (hash128(bytes) != hash) return damaged("a checksum differs");
     return bytes;
   }
 
   Result<Json> description() const {
-    if (bytes_.size() < entry_header) return damaged("it is cut off");
+    if (bytes_.size() < entry_header) return damaged("it is truncated");
     if (std::memcmp(bytes_.data(), entry_magic.data(), entry_magic.size()) != 0)
-      return damaged("it is no entry");
+      return damaged("it is not a cache entry");
     EntryHeader header;
     std::memcpy(&header, bytes_.data() + entry_magic.size(), sizeof header);
     TRY(auto text, part(header.offset, header.size, header.hash));
@@ -116,7 +116,7 @@ class EntryReader {
 
   Result<std::shared_ptr<const Storage>> blob(const Json& place) const {
     const auto hash = hash128_from_hex(place.at("hash").get<std::string>());
-    if (!hash) return damaged("a checksum is none");
+    if (!hash) return damaged("a checksum is invalid");
     TRY(auto bytes, part(place.at("at").get<std::uint64_t>(), place.at("size").get<std::uint64_t>(), *hash));
     return Storage::mapped(file_, bytes);
   }
@@ -181,7 +181,7 @@ std::optional<PreprocessResult> ResultCache::find(const Hash128& key, const Prog
   if (!result) {
     ++use_.made;
     if (!fs::exists(path, error)) return std::nullopt;  // another process removed it
-    note(fmt::format("the cache's entry {} cannot be used ({}) and is made anew", path,
+    note(fmt::format("the cache entry {} is unusable ({}) and will be recreated", path,
                      result.error().message));
     return std::nullopt;
   }
@@ -208,7 +208,7 @@ Status ResultCache::write(const std::string& path, const Program& partition,
     TRY_STATUS(out.write_at(0, start));
     if (out.position() > options_.max_bytes)
       return failure("cache", path,
-                     fmt::format("a result of {} bytes is larger than the cache", out.position()));
+                     fmt::format("a result of {} bytes exceeds the cache size", out.position()));
     return out.commit();
   });
 }
@@ -216,7 +216,7 @@ Status ResultCache::write(const std::string& path, const Program& partition,
 void ResultCache::keep(const Hash128& key, const Program& partition, const PreprocessResult& result) {
   Status written = write(path_of(key), partition, result);
   if (!written) {
-    note(fmt::format("a result cannot be kept in {}: {}", options_.folder, written.error().message));
+    note(fmt::format("cannot store a result in {}: {}", options_.folder, written.error().message));
     return;
   }
   make_room();

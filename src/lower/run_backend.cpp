@@ -131,24 +131,24 @@ class BackendRun {
     }
     for (const MethodResults& of_method : all) {
       if (by_name.contains(of_method.method))
-        return wrong_count(of_method.method, "it returned results for a method that it has no partition of");
+        return wrong_count(of_method.method, "it returned results for a method without partitions for it");
     }
     return ordered;
   }
 
   Failure wrong_count(std::string_view method, std::string_view message) const {
     return lowering_error(LoweringFault::WrongResultCount, {.method = method, .backend = id_}, message,
-                          "preprocess_multimethod returns one result per partition, in their order");
+                          "return one result per partition, in the order of the partitions");
   }
 
   Status check(const BackendJob& job, PreprocessResult& result) const {
     if (result.processed_bytes == nullptr) {
       return lowering_error(LoweringFault::NoBytes, place(job), "it returned no bytes",
-                            "a payload without content is an empty Storage, not a null one");
+                            "return an empty Storage for a payload without content");
     }
     if (result.arena_padding > max_arena_padding) {
       return lowering_error(LoweringFault::BadArenaPadding, place(job),
-                            fmt::format("it asked for an arena padding of {} bytes, and {} is the most",
+                            fmt::format("it requested an arena padding of {} bytes; the limit is {}",
                                         result.arena_padding, max_arena_padding));
     }
     TRY_STATUS(check_named_data(job, result));
@@ -215,7 +215,7 @@ class BackendRun {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (before[i] == after[i]) continue;
       return lowering_error(LoweringFault::BackendChangedProgram, place(*jobs_[i]),
-                            "it changed the program it was given", "clone() the program to transform it");
+                            "it modified its input program", "transform a clone() of the program");
     }
     return {};
   }

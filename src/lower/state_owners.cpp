@@ -47,9 +47,10 @@ Failure StateOwners::split(Name delegate, const std::vector<Call>& calls) {
   std::string name = fmt::format("delegate '{}'", delegate.str());
   LoweringPlace place{
       .method = taken->method.str(), .node = taken->node, .value = name, .tag = taken->partition->tag.str()};
-  return lowering_error(LoweringFault::SplitState, place,
-                        fmt::format("{} keeps state, and its calls lie in different places: {}", name, list),
-                        "take all of its calls into one partition, or none");
+  return lowering_error(
+      LoweringFault::SplitState, place,
+      fmt::format("{} keeps state, but its calls are in different partitions: {}", name, list),
+      "put all of its calls into one partition, or none");
 }
 
 }  // namespace depute

@@ -79,7 +79,7 @@ class TagReader {
   Status check_references() const {
     if (partitions_.partition_tags.contains(Name())) {
       return lowering_error(LoweringFault::EmptyTag, place(), "the empty tag has a delegation spec",
-                            "give the tag a name: nodes without a tag have the empty one");
+                            "use a non-empty tag: the empty one marks undelegated nodes");
     }
     for (const auto& [node, tag] : partitions_.node_tags) TRY_STATUS(check_node(node, tag, "is tagged"));
     for (const auto& [node, verdict] : partitions_.verdicts)
@@ -111,8 +111,8 @@ class TagReader {
                         .tag = tag.str()};
     return lowering_error(LoweringFault::ForeignNode, where,
                           value == nullptr
-                              ? "a null value is given"
-                              : fmt::format("%{} is no input of the method", value->name().str()),
+                              ? "a value is null"
+                              : fmt::format("%{} is not an input of the method", value->name().str()),
                           fmt::format("only the method's parameters, buffers and constants can {}", what));
   }
 
@@ -121,7 +121,7 @@ class TagReader {
       auto graph = all_tags_.find(&node->graph());
       if (node->is_return())
         return lowering_error(LoweringFault::OutputTagged, place(*node, tag),
-                              "the outputs should not be tagged");
+                              "the return node must not be tagged");
       if (!partitions_.partition_tags.contains(tag)) {
         return lowering_error(LoweringFault::UnknownTag, place(*node, tag),
                               fmt::format("tag '{}' has no delegation spec", tag.str()),
@@ -142,8 +142,7 @@ class TagReader {
         const OpDef* def = node.def();
         if (def == nullptr || !def->mutates()) continue;
         return lowering_error(LoweringFault::NotFunctional, place(node, tag_of(node)),
-                              "it writes to its argument, which other nodes may see",
-                              "normalize() the program before parts of it are delegated");
+                              "it mutates its argument", "call normalize() before to_backend()");
       }
     }
     return {};
@@ -176,7 +175,7 @@ class TagReader {
         Name tag = tag_of(node);
         if (tag.empty() || tag == tag_of(taken)) continue;
         return lowering_error(LoweringFault::TagInsideTakenBody, place(node, tag),
-                              fmt::format("it lies in a body of {}, which tag '{}' takes whole",
+                              fmt::format("it is in a body of {}, which tag '{}' contains completely",
                                           taken.op().str(), tag_of(taken).str()),
                               "tag a control-flow node or the nodes in its bodies, not both");
       }
@@ -310,7 +309,7 @@ class TagReader {
   Failure shared_state(const MutatedBuffer& buffer, std::uint32_t owner, const Method& other) const {
     std::string name = input_text(*buffer.inputs.front());
     return lowering_error(LoweringFault::SplitState, place(buffer, owner, name),
-                          fmt::format("{} is mutated, and method {} uses it too", name, other.name.str()),
+                          fmt::format("{} is mutated, but method {} also uses it", name, other.name.str()),
                           "leave the buffer untagged, so that the methods share it");
   }
 
@@ -356,12 +355,12 @@ class TagReader {
 
   Failure split_state(const MutatedBuffer& buffer, std::uint32_t owner) const {
     std::string name = input_text(*buffer.inputs.front());
-    return lowering_error(
-        LoweringFault::SplitState, place(buffer, owner, name),
-        fmt::format(
-            "{} is mutated, and its readers and writer lie in different places: read by {}; written by {}",
-            name, readers_text(buffer), writers_text(buffer)),
-        "leave the buffer untagged, so that the method keeps it, or take all of these nodes");
+    return lowering_error(LoweringFault::SplitState, place(buffer, owner, name),
+                          fmt::format("{} is mutated, but its readers and writer are in different "
+                                      "partitions: read by {}; written by {}",
+                                      name, readers_text(buffer), writers_text(buffer)),
+                          "leave the buffer untagged, so that the method owns it, or put all of these nodes "
+                          "into one partition");
   }
 
   Status check_single_copies() const {

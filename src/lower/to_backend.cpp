@@ -67,7 +67,7 @@ Result<PartitionResult> partition_method(const Program& program, const Method& m
   }
   if (before && !partitioner.is_remote() && structural_hash(program) != *before) {
     return lowering_error(LoweringFault::PartitionerChangedProgram, {.method = method.name.str()},
-                          "the partitioner changed the program", "a partitioner may only return tags");
+                          "the partitioner modified the program", "a partitioner may only return tags");
   }
   return result;
 }
@@ -122,7 +122,7 @@ Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& reg
     if (backend == nullptr) {
       return lowering_error(LoweringFault::UnknownBackend,
                             {.method = job.method.str(), .tag = job.partition->tag.str(), .backend = id},
-                            fmt::format("no backend of the id '{}' is registered", id),
+                            fmt::format("no backend with id '{}' is registered", id),
                             "`depute backends` lists them");
     }
     if (!jobs_of.contains(backend)) order.push_back(backend);
@@ -231,11 +231,8 @@ void record_verdicts(const MethodPartition& method, const Registry& registry,
                          .verdict = verdict_of(method, tagged, owners, given.of(node), registry)};
       for (const NodeOrigin& origin : node.replaced) record.replaced.push_back(origin.debug_handle);
       if (record.verdict.delegated && record.delegate.empty())
-        record.verdict = {.delegated = false,
-                          .owner = {},
-                          .rule = "unused",
-                          .seen = "nothing needs its result",
-                          .allowed = {}};
+        record.verdict = {
+            .delegated = false, .owner = {}, .rule = "unused", .seen = "its result is unused", .allowed = {}};
       verdicts.push_back(std::move(record));
     }
   }
@@ -313,12 +310,11 @@ Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners&
   for (const auto& [name, partitioner] : partitioners) {
     if (program.find_method(name) == nullptr) {
       return lowering_error(LoweringFault::UnknownMethod, {.method = name},
-                            "a partitioner is given for a method that the program does not have");
+                            "a partitioner is given for an unknown method");
     }
     if (partitioner == nullptr) {
       return lowering_error(LoweringFault::NoPartitioner, {.method = name},
-                            "the partitioner for this method is null",
-                            "leave out methods that shall stay as they are");
+                            "the partitioner for this method is null", "omit methods that stay undelegated");
     }
   }
   MethodPartitioners guarded;
@@ -365,7 +361,7 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
                              const ToBackendOptions& options) {
   if (program.methods.size() != 1) {
     return lowering_error(LoweringFault::NotOneMethod, {.backend = backend_id},
-                          fmt::format("a delegate is made from a program of one method, and this one has {}",
+                          fmt::format("a delegate requires a program with one method, but this one has {}",
                                       program.methods.size()));
   }
   Name name = program.methods.front()->name;
@@ -438,9 +434,9 @@ Status check_original(const Delegate& delegate) {
                              delegate.original->methods.front() != nullptr;
   if (is_one_method) return verify_input(*delegate.original);
   return failure("to_backend", fmt::format("delegate {}", delegate.name.str()),
-                 delegate.original == nullptr ? "it does not keep the program that it was made from"
-                                              : "the program that it was made from is not of one method",
-                 "lower the model again: a .pte file has no such program");
+                 delegate.original == nullptr ? "it does not have its original program"
+                                              : "its original program must have exactly one method",
+                 "lower the model again: .pte files do not contain the original programs");
 }
 
 Result<Program> standing_alone(const Delegate& delegate) {

@@ -86,8 +86,8 @@ Failure UnitOrder::cycle(std::uint32_t unit) const {
   }
   return lowering_error(
       LoweringFault::DependencyCycle, place, "invalid partition, found dependency cycles: " + path,
-      through_effects ? "nodes with effects keep their order: random and unknown ops, assertions, calls "
-                        "of a delegate that keeps state"
+      through_effects ? "nodes with effects must keep their order: random and unknown ops, assertions, calls "
+                        "of a delegate with state"
                       : "a partition must not need a value that depends on its own results");
 }
 

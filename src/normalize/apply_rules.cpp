@@ -33,8 +33,8 @@ Replacement replacement_of(Method& method, Graph& graph, Node& node, DecomposeFu
 Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& value) {
   if (value.type() == old.type()) return {};
   if (!value.type().is_tensor() || !may_agree(value.type(), old.type())) {
-    return node_error(node, fmt::format("has the type {}, but what it is made of gives {}", str(old.type()),
-                                        str(value.type())));
+    return node_error(
+        node, fmt::format("has the type {}, but its replacement has {}", str(old.type()), str(value.type())));
   }
   if (value.producer() != nullptr) graph.set_type(value, old.type());
   return {};
@@ -42,8 +42,7 @@ Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& v
 
 Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& values) {
   if (values.size() != node.results().size()) {
-    return node_error(node,
-                      fmt::format("has {} results, {} are right", node.results().size(), values.size()));
+    return node_error(node, fmt::format("has {} results; expected {}", node.results().size(), values.size()));
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     Value& result = *node.result(i);

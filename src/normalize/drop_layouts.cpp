@@ -81,9 +81,10 @@ Status drop_from_inputs(Method& method, Graph& graph) {
 // Returns the inferred type with the symbolic sizes of the file. Fails if the two disagree.
 Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred) {
   if (!may_agree(file, inferred)) {
-    return node_error(
-        node, fmt::format("the file gives this node the type {}, its op makes {}", str(file), str(inferred)),
-        "the file is damaged, or uses this op in a way that is not known");
+    return node_error(node,
+                      fmt::format("the file declares type {} for this node, but its op returns {}", str(file),
+                                  str(inferred)),
+                      "the file is damaged, or uses this op in an unsupported way");
   }
   if (!file.is_tensor()) return file;
   return tensor_type(make_tensor(file.tensor.dtype, file.tensor.sizes));
@@ -110,7 +111,7 @@ Status retype(Graph& graph, Node& node) {
     return {};
   }
   if (types->size() != node.results().size()) {
-    return node_error(node, fmt::format("the file gives this node {} results, its op makes {}",
+    return node_error(node, fmt::format("the file declares {} results for this node, but its op returns {}",
                                         node.results().size(), types->size()));
   }
   for (std::size_t i = 0; i < types->size(); ++i) {
@@ -128,7 +129,7 @@ Status check_layout_is_known(const Node& node) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Type& type = node.operand(i)->type();
     if (!type.is_tensor() || type.tensor.is_contiguous()) continue;
-    return node_error(node, "reads the memory of a tensor that is not contiguous",
+    return node_error(node, "reads the memory of a non-contiguous tensor",
                       "write .contiguous() in the model");
   }
   return {};

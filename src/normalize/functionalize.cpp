@@ -37,11 +37,11 @@
 #include "depute/program/builder.h"
 #include "depute/program/op.h"
 #include "normalize/bodies/body_operands.h"
+#include "normalize/bodies/written_operands.h"
 #include "normalize/memory_checks.h"
 #include "normalize/pass_error.h"
 #include "normalize/passes.h"
 #include "normalize/share_state.h"
-#include "normalize/bodies/written_operands.h"
 #include "ops/contents.h"
 #include "ops/control/size_values.h"
 #include "support/check.h"
@@ -144,7 +144,7 @@ Result<Value*> Functionalizer::content_of(Value* value, Node& before) {
 
 Result<Value*> Functionalizer::view_again(const View& view, Value* parent, Node& before) {
   if (!view.is_certain) {
-    return node_error(*view.node, "whether this is a view of a tensor that is written later is not known",
+    return node_error(*view.node, "cannot determine whether this is a view of a tensor that is mutated later",
                       "write .clone() or .contiguous() in the model");
   }
   OpCall call(*view.node);
@@ -247,7 +247,7 @@ Result<Value*> Functionalizer::written_argument(const Node& node, const OpDef& d
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     if (!def.args[i].is_written) continue;
     if (written != nullptr || !call[i].is_value())
-      return node_error(node, "an op that writes several tensors");
+      return node_error(node, "an op that mutates several tensors is not supported");
     written = call[i].as_value();
   }
   return written == nullptr ? nullptr : graph_.own(*written);
@@ -256,8 +256,8 @@ Result<Value*> Functionalizer::written_argument(const Node& node, const OpDef& d
 Status Functionalizer::check_may_be_written(const Node& node, Value* written) const {
   Value* base = base_of(written);
   if (base->producer() != nullptr || base->index() >= first_writable_) return {};
-  return node_error(node, "what a loop carries, maps or asks for its end is mutated",
-                    "return the new value from the body, and write it to the buffer behind the call");
+  return node_error(node, "a carried value, a mapped value or the condition of a loop is mutated",
+                    "return the new value from the body, and write it to the buffer after the loop");
 }
 
 // Computes the new content: the functional op's result in the type of the written value.
@@ -279,7 +279,7 @@ Result<Value*> Functionalizer::compute(Node& node, const OpDef& def, const Tenso
   const Type made = tensor_type(make_tensor(target.dtype, content->tensor().sizes));
   if (!may_agree(made, tensor_type(make_tensor(target.dtype, target.sizes)))) {
     return node_error(
-        node, fmt::format("{} is written to a tensor of type {}", str(content->tensor()), str(target)));
+        node, fmt::format("cannot write {} to a tensor of type {}", str(content->tensor()), str(target)));
   }
   return content;
 }
@@ -288,7 +288,7 @@ Status Functionalizer::write_back(Node& node, Value* written, Value* content) {
   Value* base = base_of(written);
   const auto cannot_write = [&](const View& view) {
     return node_error(node,
-                      fmt::format("a write through %{} ({}) cannot be made functional",
+                      fmt::format("a write through %{} ({}) cannot be functionalized",
                                   view.node->display_name(), view.node->op().str()),
                       "write .clone() or .contiguous() in the model");
   };
@@ -330,7 +330,7 @@ Status Functionalizer::write(Node& node, const OpDef& def) {
   for (Value* result : node.results()) {
     if (!result->has_uses()) continue;
     if (!result->type().is_tensor() || result->tensor().rank() != target.rank())
-      return node_error(node, "its result, a placeholder, is used");
+      return node_error(node, "its placeholder result must not be used");
     graph_.replace_uses(*result, written);
   }
   graph_.erase(node);
@@ -392,7 +392,7 @@ Status Functionalizer::write_contents(Node& node, const OpDef& def, const OpDef&
     if (results[i].is_own) own.push_back(&result);
     if (results[i].is_own || !result.has_uses()) continue;
     Value* argument = written[results[i].written.value()];
-    if (argument == nullptr) return node_error(node, "it gives back an argument that it was not given");
+    if (argument == nullptr) return node_error(node, "it returns an argument that was not passed");
     graph_.replace_uses(result, argument);
   }
   Node& call = add_functional_call(graph_, node, functional, OpCall(node).args(), own);
@@ -427,9 +427,9 @@ Status Functionalizer::resize(const Node& node, Value* written, Value* content) 
   if (is_seen) {
     return node_error(
         node,
-        fmt::format("%{} of type {} would be resized to {}, and is an input or shares its memory with others",
+        fmt::format("%{} of type {} would be resized to {}, but it is an input or shares memory",
                     written->name().str(), str(written->tensor()), str(content->tensor())),
-        "give an out tensor of the result's size");
+        "pass an out tensor with the result's sizes");
   }
   resized_[written] = content;
   return {};
@@ -441,7 +441,7 @@ Status Functionalizer::write_out(Node& node, const OpDef& def, const OpDef& func
   const OpCall given(node);
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     if (!def.args[i].is_written) continue;
-    if (!given[i].is_value()) return node_error(node, "an out tensor is missing");
+    if (!given[i].is_value()) return node_error(node, "missing out tensor");
     Value* value = graph_.own(*given[i].as_value());
     if (std::ranges::find(written, value) != written.end())
       return node_error(node, fmt::format("it writes to %{} twice", value->name().str()));
@@ -470,7 +470,7 @@ Status Functionalizer::write_out(Node& node, const OpDef& def, const OpDef& func
   }
   if (builder.failed()) return node_error(node, builder.status().error().message);
   if (contents.size() != written.size())
-    return node_error(node, "it has another number of out tensors than of results");
+    return node_error(node, "the numbers of out tensors and of results differ");
   for (std::size_t i = 0; i < written.size(); ++i) {
     const bool has_size = written[i]->tensor().sizes == contents[i]->tensor().sizes;
     if (has_size) {
@@ -503,9 +503,9 @@ Status Functionalizer::check_apart(const Node& node, const Value* written) const
     if (operand->type().is_tensor() && base_of(operand) == base_of(graph_.own(*written))) ++users;
   }
   if (users == 1) return {};
-  return node_error(node,
-                    fmt::format("its bodies write to %{}, which they are given twice", written->name().str()),
-                    "give the bodies one tensor, and make views of it inside");
+  return node_error(
+      node, fmt::format("its bodies write to %{}, which is passed to them twice", written->name().str()),
+      "pass the tensor once, and create views of it in the bodies");
 }
 
 // Functionalizes bodies first; the contents that they write become additional results, and are written here.
@@ -652,7 +652,7 @@ bool is_functional(const Graph& graph) {
 Status check_signature(const Method& method) {
   for (const OutputSpec& output : method.outputs) {
     if (output.kind != OutputSpec::Kind::Token) continue;
-    return pass_error(method.name.str(), "the method returns a token of an effect, which cannot be lowered");
+    return pass_error(method.name.str(), "the method returns an effect token, which is not supported");
   }
   return {};
 }

@@ -54,13 +54,13 @@ Status check_strided(const OpCall& call, const Value& base, const Ranges& ranges
   const TensorType& self = call.tensor("self");
   if (base.type().is_tensor() && base.tensor().numel() == self.numel()) return {};
   if (!call["storage_offset"].is_none()) {
-    return node_error(*call.node(), "counts from the start of memory of which its argument is a part",
-                      "write it for the tensor that owns the memory");
+    return node_error(*call.node(), "reads relative to the start of a memory that its argument shares",
+                      "apply it to the tensor that owns the memory");
   }
   const SymInt spare = self.numel() - 1 - reach_of(as_dims(call["size"]), as_dims(call["stride"]));
   if (bounds(spare, ranges).min >= 0) return {};
-  return node_error(*call.node(), "may read memory behind its argument, which is a part of another tensor",
-                    "write it for the tensor that owns the memory");
+  return node_error(*call.node(), "may read memory after its argument, which is a part of another tensor",
+                    "apply it to the tensor that owns the memory");
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Status check_memory(const Node& node, const Value& base, const Ranges& ranges) {
   const OpDef& def = *node.def();
   if (def.is(OpFlag::ReadsLayout)) return check_strided(OpCall(node), base, ranges);
   if (!def.is(OpFlag::CopiesLayout) || !may_share_elements(OpCall(node).tensor("self"), ranges)) return {};
-  return node_error(node, "writes to a tensor of which elements may share memory",
+  return node_error(node, "writes to a tensor whose elements may overlap in memory",
                     "write .contiguous() in the model");
 }
 

@@ -134,7 +134,7 @@ class Promoter {
     if (argument.is_value()) return run_time_number(node, argument, dtype);
     Value* constant = argument.is_number() ? constant_of(argument, dtype) : nullptr;
     if (constant != nullptr) return Argument::of(constant);
-    return node_error(node, fmt::format("a number cannot be written as {}", name(dtype)));
+    return node_error(node, fmt::format("a number cannot be represented as {}", name(dtype)));
   }
 
   // Builds a tensor for a number that is known only at run time, such as a size.

@@ -37,7 +37,7 @@ Status run_passes(Program& program, std::span<const Pass> passes, const Normaliz
       if (auto violations = verify(program); !violations.empty()) {
         Diagnostic& first = violations.front();
         return failure(pass.name, first.where,
-                       fmt::format("the program is broken after this pass: {}", first.message));
+                       fmt::format("the program is invalid after this pass: {}", first.message));
       }
     }
     TRY_STATUS(tell_step(options.observe, pass.name, program));

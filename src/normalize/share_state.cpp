@@ -44,7 +44,7 @@ Status store_what_is_read(Method& method, const Stores& stores) {
     if (store == stores.end()) continue;
     if (!seen.insert(spec.target).second) {
       return pass_error(fmt::format("{}, buffer '{}'", method.name.str(), spec.target.str()),
-                        "is mutated and comes in as several inputs");
+                        "is mutated, but is passed as several inputs");
     }
     if (!input->has_uses() || is_mutated(method, spec)) continue;
     values.push_back(Argument::of(input));
@@ -100,7 +100,7 @@ Status check_memory(const Program& program, const Stores& stores) {
     for (const Extent& other : extents[data.storage.get()]) {
       if (other.key == key || other.begin >= own.end || own.begin >= other.end) continue;
       return pass_error(fmt::format("buffer '{}'", key.str()),
-                        fmt::format("is mutated and shares its memory with '{}'", other.key.str()),
+                        fmt::format("is mutated, but shares memory with '{}'", other.key.str()),
                         "give each of them a tensor of its own in the model (.clone())");
     }
   }

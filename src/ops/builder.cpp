@@ -78,7 +78,7 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
 // Checks a call from a rule or a user of the library.
 Status check_buildable(std::string_view op, const OpDef* def, std::span<const Argument> args,
                        bool has_types) {
-  if (def == nullptr) return argument_error(fmt::format("there is no op {}", op));
+  if (def == nullptr) return argument_error(fmt::format("unknown op {}", op));
   if (def->infer == nullptr && !has_types)
     return argument_error(fmt::format("the result types of {} are not known", op));
   return check_call(*def, args, {});
@@ -93,7 +93,7 @@ Builder::~Builder() = default;
 
 Value* Builder::own(const Value* value) {
   if (value == nullptr || graph_->has(*value)) return value == nullptr ? nullptr : graph_->own(*value);
-  fail(argument_error(fmt::format("%{} is no value of the builder's graph", value->name().str())).error());
+  fail(argument_error(fmt::format("%{} is not a value of the builder's graph", value->name().str())).error());
   return nullptr;
 }
 
@@ -194,7 +194,7 @@ std::vector<Value*> Builder::call_typed(std::string_view op, std::initializer_li
 Graph* Builder::add_body(std::string_view name) {
   if (failed()) return nullptr;
   if (method_ == nullptr) {
-    fail(argument_error("a graph to run where the builder has no method").error());
+    fail(argument_error("cannot add a body graph: the builder has no method").error());
     return nullptr;
   }
   const auto is_taken = [&](Name wanted) {
@@ -229,7 +229,8 @@ Argument Builder::size(const SymInt& value) {
   }
   Value* found = sizes_->find_or_build(value.expr(), before_, origin_);
   if (found != nullptr) return Argument::of(found);
-  fail({.code = "normalize", .message = fmt::format("no value is at hand for the size {}", value.str())});
+  fail({.code = "normalize",
+        .message = fmt::format("no value in the graph provides the size {}", value.str())});
   return {};
 }
 

@@ -68,11 +68,11 @@ Status check_indices(const OpCall& call) {
     const ScalarType type = index == nullptr ? ScalarType::I64 : index->tensor().dtype;
     const bool is_mask = type == ScalarType::Bool || type == ScalarType::U8;
     if (!is_mask && type != ScalarType::I64 && type != ScalarType::I32)
-      return argument_error(fmt::format("an index of {}; it must be i64, i32, u8 or bool", name(type)));
+      return argument_error(fmt::format("an index must be i64, i32, u8 or bool, got {}", name(type)));
     dims += is_mask ? index->tensor().rank() : 1;
   }
   if (dims <= call.tensor("self").rank()) return {};
-  return argument_error("more indices than dimensions");
+  return argument_error("more indices than the tensor has dimensions");
 }
 
 Value* rotated(Builder& b, Value* x, std::size_t dim, const SymInt& start) {

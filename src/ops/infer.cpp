@@ -23,7 +23,7 @@ const Value* first_tensor(const OpCall& call) {
 
 Result<const TensorType*> first_tensor_type(const OpCall& call) {
   const Value* tensor = first_tensor(call);
-  if (tensor == nullptr) return type_error("no argument is a tensor");
+  if (tensor == nullptr) return type_error("at least one argument must be a tensor");
   return &tensor->tensor();
 }
 
@@ -98,10 +98,10 @@ Types result_types(const OpCall& call) {
   for (const Type& type : types) {
     if (!type.is_tensor()) continue;
     if (type.tensor.rank() > max_rank)
-      return argument_error(fmt::format("a result of rank {}", type.tensor.rank()));
+      return argument_error(fmt::format("unsupported result of rank {}", type.tensor.rank()));
     for (const SymInt& size : type.tensor.sizes) {
       if (!size.is_constant() || (size.value() >= 0 && size.value() <= max_static_size)) continue;
-      return argument_error(fmt::format("a result of size {}", size.value()));
+      return argument_error(fmt::format("unsupported result of size {}", size.value()));
     }
   }
   return types;
@@ -145,7 +145,7 @@ Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {
 }
 
 Result<std::size_t> dim_of(const OpCall& call, std::string_view name, const TensorType& type) {
-  if (type.rank() == 0) return argument_error(fmt::format("'{}' of a tensor without dimensions", name));
+  if (type.rank() == 0) return argument_error(fmt::format("'{}' requires a tensor of rank 1 or more", name));
   return wrap_dim(call.integer(name), type.rank());
 }
 
@@ -153,7 +153,7 @@ Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t ran
   if (dims.is_none() || (dims.is_list() && dims.as_list().empty())) return all_dims(rank);
   std::vector<std::size_t> wrapped;
   auto add = [&](const Argument& dim) -> Status {
-    if (!dim.is_int()) return type_error("a dimension is not a constant");
+    if (!dim.is_int()) return type_error("a dimension must be a constant");
     TRY(std::size_t index, wrap_dim(dim.as_int(), rank));
     wrapped.push_back(index);
     return {};
@@ -165,7 +165,7 @@ Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t ran
   }
   std::ranges::sort(wrapped);
   if (std::ranges::adjacent_find(wrapped) != wrapped.end()) {
-    return argument_error("a dimension is given twice");
+    return argument_error("duplicate dimension");
   }
   return wrapped;
 }

@@ -294,7 +294,8 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& sizes = *known;
   if (product(sizes) != product(own)) {
     return argument_error(
-        "the mask is larger than the tensor, and torch bounds the result by the tensor's size");
+        "unsupported: a mask that is larger than the tensor, because torch.export bounds the result by the "
+        "tensor's size");
   }
   // The node stays, since only the file gives the number of selected elements.
   Argument args[] = {call["self"], call["mask"]};

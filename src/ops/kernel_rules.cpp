@@ -189,12 +189,12 @@ std::optional<std::string> refused_as_complex(const OpCall& call, std::span<cons
     const bool is_taken = std::ranges::any_of(
         clauses, [&](const Clause& clause) { return clause.argument == argument && clause.takes_complex; });
     if (!is_taken && std::ranges::any_of(tensors_of(call[i]), is_complex_tensor))
-      return fmt::format("complex numbers, which its kernel does not take as {}", argument);
+      return fmt::format("complex numbers: its kernel does not accept them as {}", argument);
   }
   if (call.node() == nullptr || std::ranges::none_of(call.node()->results(), is_complex_tensor))
     return std::nullopt;
   if (std::ranges::any_of(clauses, &Clause::gives_complex)) return std::nullopt;
-  return "complex numbers, which its kernel does not give";
+  return "complex numbers: its kernel does not return them";
 }
 
 }  // namespace
@@ -208,14 +208,14 @@ std::optional<std::string> refused_by_kernel(const OpCall& call) {
       if (!accepts_type(clause, type.dtype)) {
         std::vector<std::string_view> names;
         for (ScalarType accepted : clause.types) names.push_back(name(accepted));
-        return fmt::format("its kernel takes {} as {}, not {}", clause.argument, fmt::join(names, ", "),
+        return fmt::format("its kernel accepts {} as {}, not {}", clause.argument, fmt::join(names, ", "),
                            name(type.dtype));
       }
       if (type.rank() >= clause.min_rank && type.rank() <= clause.max_rank) continue;
       return clause.min_rank == clause.max_rank
-                 ? fmt::format("its kernel takes {} of rank {}, not {}", clause.argument, clause.min_rank,
+                 ? fmt::format("its kernel accepts {} of rank {}, not {}", clause.argument, clause.min_rank,
                                type.rank())
-                 : fmt::format("its kernel takes {} of ranks {} to {}, not {}", clause.argument,
+                 : fmt::format("its kernel accepts {} of ranks {} to {}, not {}", clause.argument,
                                clause.min_rank, clause.max_rank, type.rank());
     }
   }

@@ -171,7 +171,7 @@ std::string misfit_of(const OpDef& def, std::span<const Argument> args,
                       std::span<const NamedArgument> kwargs) {
   if (def.is(OpFlag::Variadic)) return {};
   if (args.size() > def.args.size())
-    return fmt::format("{} arguments, at most {} are allowed", args.size(), def.args.size());
+    return fmt::format("got {} arguments; at most {} are allowed", args.size(), def.args.size());
   auto misfit = [&](const ArgDef& arg, const Argument& given) {
     return fmt::format("argument '{}' {}", arg.name.str(),
                        given.is_none() ? "is missing" : "has the wrong kind");
@@ -182,9 +182,9 @@ std::string misfit_of(const OpDef& def, std::span<const Argument> args,
   for (std::size_t i = 0; i < kwargs.size(); ++i) {
     const NamedArgument& named = kwargs[i];
     int index = def.arg_index(named.name);
-    if (index < 0) return fmt::format("there is no argument '{}'", named.name.str());
+    if (index < 0) return fmt::format("unknown argument '{}'", named.name.str());
     bool is_twice = static_cast<std::size_t>(index) < args.size() || is_named(kwargs.first(i), named.name);
-    if (is_twice) return fmt::format("argument '{}' is given twice", named.name.str());
+    if (is_twice) return fmt::format("duplicate argument '{}'", named.name.str());
     const ArgDef& arg = def.args[static_cast<std::size_t>(index)];
     if (!internal::fits(named.value, arg)) return misfit(arg, named.value);
   }
@@ -223,7 +223,7 @@ Status check_results(const Node& node, const OpDef& def) {
   auto is_nothing = [](const Value* result) { return result->type().kind == Type::Kind::None; };
   if (def.returns.empty() && std::ranges::all_of(results, is_nothing)) return {};
   if (results.size() != def.returns.size()) {
-    return bad_call(node, fmt::format("it has {} results, {} are right", results.size(), def.returns.size()));
+    return bad_call(node, fmt::format("got {} results; expected {}", results.size(), def.returns.size()));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (is_nothing(results[i])) continue;

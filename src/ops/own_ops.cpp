@@ -24,13 +24,13 @@ Status check_arguments(const Node& call, const Method& inner) {
   for (const Value* input : inner.graph->inputs()) {
     if (inner.inputs[input->index()].has_data()) continue;
     if (next < given.size() && !fits_type(given[next], input->type())) {
-      return broken_call(
-          fmt::format("argument {} is no {}, which the delegate takes there", next + 1, str(input->type())));
+      return broken_call(fmt::format("argument {} must be {}, the type of the delegate's input", next + 1,
+                                     str(input->type())));
     }
     ++next;
   }
   if (next == given.size()) return {};
-  return broken_call(fmt::format("it has {} arguments, the delegate takes {}", given.size(), next));
+  return broken_call(fmt::format("got {} arguments; the delegate takes {}", given.size(), next));
 }
 
 Status check_results(const Node& call, const Method& inner) {
@@ -39,13 +39,13 @@ Status check_results(const Node& call, const Method& inner) {
     const Argument& output = inner.graph->outputs()[i];
     if (inner.outputs[i].mutates_data() || !output.is_value()) continue;
     if (next < call.results().size() && !fits_type(output, call.result(next)->type())) {
-      return broken_call(fmt::format("result {} is {}, the delegate gives {}", next,
+      return broken_call(fmt::format("result {} is {}, but the delegate returns {}", next,
                                      str(call.result(next)->type()), str(output.as_value()->type())));
     }
     ++next;
   }
   if (next == call.results().size()) return {};
-  return broken_call(fmt::format("it has {} results, the delegate gives {}", call.results().size(), next));
+  return broken_call(fmt::format("got {} results; the delegate returns {}", call.results().size(), next));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ bool is_masked(const Node& node) {
 }
 
 Status check_delegate_call(const Node& call, const Delegate& delegate) {
-  if (!call.kwargs().empty()) return broken_call("it has arguments by name, a delegate takes none");
+  if (!call.kwargs().empty()) return broken_call("a delegate call must not have keyword arguments");
   if (delegate.original == nullptr) return {};
   const Method& inner = *delegate.original->methods.front();
   TRY_STATUS(check_arguments(call, inner));

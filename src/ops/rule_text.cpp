@@ -11,8 +11,8 @@
 #include <string>
 
 #include "depute/program/infer.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "support/check.h"
 #include "support/try.h"
 
@@ -436,7 +436,7 @@ Replacement RuleText::build(Builder& b, const OpCall& call, Operands operands) c
     const RuleItem item = part(in);
     if (in.keeps) return std::vector<Value*>{};
     if (item.kind == RuleItem::Kind::Values) return item.values;
-    if (!is_tensor(item)) return type_error("a call of numbers alone");
+    if (!is_tensor(item)) return type_error("at least one operand must be a tensor");
     results.push_back(b.own(item.single));
   }
   if (operands == Operands::AsGiven) return results;

@@ -45,13 +45,13 @@ class SchemaReader {
 
   std::string read() {
     std::size_t open = rest_.find('(');
-    if (open == std::string_view::npos) return "there is no '('";
+    if (open == std::string_view::npos) return "expected '('";
     def_.name = Name(rest_.substr(0, open));
     rest_.remove_prefix(open + 1);
     read_arguments();
     expect(" -> ");
     read_returns();
-    if (!rest_.empty()) fail("the line goes on");
+    if (!rest_.empty()) fail("unexpected text after the schema");
     return std::move(fault_);
   }
 
@@ -108,7 +108,7 @@ class SchemaReader {
       if (name.text == word) known = &name;
     }
     if (known == nullptr) {
-      fail(fmt::format("there is no type '{}'", word));
+      fail(fmt::format("unknown type '{}'", word));
       return result;
     }
     result.type = known->type;
@@ -124,7 +124,8 @@ class SchemaReader {
       if (!take("]")) {
         std::string_view count = take_word();
         auto read = std::from_chars(count.data(), count.data() + count.size(), result.list_size);
-        if (read.ec != std::errc() || result.list_size > max_list_size) fail("a list of so many elements");
+        if (read.ec != std::errc() || result.list_size > max_list_size)
+          fail("the list length is missing or too large");
         expect("]");
       }
       if (take("?")) result.is_optional = true;

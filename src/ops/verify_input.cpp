@@ -28,7 +28,7 @@ class InputVerifier {
     if (!programs_.insert(&program).second) return {};
     if (depth > max_delegate_depth) {
       return failure("verify", "delegates",
-                     fmt::format("delegates nested deeper than {}", max_delegate_depth));
+                     fmt::format("delegates are nested deeper than {}", max_delegate_depth));
     }
     if (auto faults = verify(program); !faults.empty()) return Failure(std::move(faults.front()));
     for (const auto& delegate : program.delegates) {
@@ -95,10 +95,9 @@ class InputVerifier {
         result.depth = std::max(result.depth, below.depth + 1);
         result.nodes += body->node_count() + 1 + below.nodes;  // each is at most the limit
         if (depth + result.depth > max_body_depth)
-          return fail(node, fmt::format("control flow nested deeper than {}", max_body_depth));
+          return fail(node, fmt::format("control flow is nested deeper than {}", max_body_depth));
         if (result.nodes > max_nodes_)
-          return fail(node,
-                      fmt::format("it runs copies of graphs with more than {} nodes", max_copied_nodes));
+          return fail(node, fmt::format("its graphs expand to more than {} nodes", max_copied_nodes));
       }
     }
     return unfolded_[&graph] = result;
@@ -135,8 +134,8 @@ class InputVerifier {
       return fail(node, fmt::format("{}: {}", node.op().str(), types.error().message));
     }
     if (types->size() != node.results().size()) {
-      return fail(node, fmt::format("{}: it has {} results, {} are right", node.op().str(),
-                                    node.results().size(), types->size()));
+      return fail(node, fmt::format("{}: got {} results; expected {}", node.op().str(), node.results().size(),
+                                    types->size()));
     }
     if (def.mutates()) return {};  // results of an in-place op may be unused placeholders
     for (std::size_t i = 0; i < types->size(); ++i) {
@@ -145,7 +144,7 @@ class InputVerifier {
           own.is_tensor() && (*types)[i].is_tensor() && in_autocast_.contains(&node.graph());
       if (is_converted) own.tensor.dtype = (*types)[i].tensor.dtype;
       if (own.kind == Type::Kind::None || may_agree(own, (*types)[i])) continue;
-      return fail(node, fmt::format("%{} has the type {}, {} gives {}", node.result(i)->name().str(),
+      return fail(node, fmt::format("%{} has the type {}, but {} returns {}", node.result(i)->name().str(),
                                     str(own), node.op().str(), str((*types)[i])));
     }
     return {};
@@ -153,9 +152,9 @@ class InputVerifier {
 
   Status check_own(const Node& node) {
     if (!is_delegate_call(node))
-      return fail(node, fmt::format("{} is an op of the compiler's own", node.op().str()));
+      return fail(node, fmt::format("{} is an op that is internal to the compiler", node.op().str()));
     bool has_name = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
-    if (!has_name) return fail(node, "its first argument is no delegate");
+    if (!has_name) return fail(node, "its first argument must be a delegate");
     auto status = check_delegate_call(node, *delegates_.at(called_delegate(node)));
     if (!status) return fail(node, status.error().message);
     return {};

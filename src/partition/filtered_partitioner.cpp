@@ -54,10 +54,9 @@ Result<PartitionResult> FilteredPartitioner::partition(const Program& program, c
   TRY(std::optional<Proposal> wishes, proposal(program, method));
   if (wishes) return propose_partitions(program, method, *wishes);
   if (controls_.shapes_regions()) {
-    return failure(
-        "partition", method.name.str(),
-        "the partitioner draws its regions by itself: mode, merge_unconnected, min_nodes and max_nodes do "
-        "not apply");
+    return failure("partition", method.name.str(),
+                   "the partitioner forms its own partitions: mode, merge_unconnected, min_nodes and "
+                   "max_nodes do not apply");
   }
   return partition_masked(program, method);
 }

@@ -44,30 +44,33 @@ Result<PartitionResult> MaskedProgram::unmask(PartitionResult result) const {
   for (const auto& [node, tag] : result.node_tags) {
     auto found = original_nodes_.find(node);
     if (found == original_nodes_.end())
-      return failure("partition", tag.str(), "the partitioner tags a node that is not in the method");
+      return failure("partition", tag.str(), "the partitioner tagged a node that is not in the method");
     if (is_masked(*node)) {
       return failure("partition", place_of(*found->second),
-                     "is pinned, but the partitioner takes it whatever it is",
-                     "this partitioner cannot be pinned");
+                     "is excluded by a pin, but the partitioner tagged it",
+                     "this partitioner does not support pins");
     }
     original.node_tags.emplace_back(found->second, tag);
   }
   for (const auto& [value, tag] : result.constant_tags) {
     auto found = original_inputs_.find(value);
     if (found == original_inputs_.end())
-      return failure("partition", tag.str(), "the partitioner moves a value that is no input of the method");
+      return failure("partition", tag.str(),
+                     "the partitioner tagged a value that is not an input of the method");
     original.constant_tags.emplace_back(found->second, tag);
   }
   for (const Value* value : result.no_copy) {
     auto found = original_inputs_.find(value);
     if (found == original_inputs_.end())
-      return failure("partition", method_->name.str(), "no_copy has a value that is no input of the method");
+      return failure("partition", method_->name.str(),
+                     "no_copy contains a value that is not an input of the method");
     original.no_copy.push_back(found->second);
   }
   for (auto& [node, verdict] : result.verdicts) {
     auto found = original_nodes_.find(node);
     if (found == original_nodes_.end())
-      return failure("partition", method_->name.str(), "a node that is not in the method has a verdict");
+      return failure("partition", method_->name.str(),
+                     "the partitioner returned a reason for a node that is not in the method");
     original.verdicts.emplace_back(found->second, std::move(verdict));
   }
   return original;

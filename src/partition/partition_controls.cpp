@@ -35,8 +35,8 @@ Result<std::uint32_t> count(std::string_view where, std::string_view key, std::s
   const char* end = value.data() + value.size();
   const auto [stop, status] = std::from_chars(value.data(), end, number);
   if (stop == end && status == std::errc() && number > 0) return number;
-  return failure("usage", where, fmt::format("{}={} is no number of nodes", key, value),
-                 "a number from 1 on");
+  return failure("usage", where, fmt::format("{}={} is not a number of nodes", key, value),
+                 "use a number of 1 or more");
 }
 
 // Only pins may be repeated: their values accumulate.
@@ -45,7 +45,7 @@ Status check_repeated(const std::string& where, const KeyValues& options) {
     const std::string& key = options[i].first;
     if (key == "only" || key == "off") continue;
     for (std::size_t j = 0; j < i; ++j) {
-      if (options[j].first == key) return failure("usage", where, fmt::format("{} is given twice", key));
+      if (options[j].first == key) return failure("usage", where, fmt::format("duplicate option {}", key));
     }
   }
   return {};
@@ -94,12 +94,12 @@ std::string_view word_of(RegionMode mode) {
 }
 
 std::vector<std::pair<std::string, std::string>> partition_control_meanings() {
-  return {{"only", "take nothing but these nodes: module path, node:NAME, name:REGEX, op:OP (repeatable)"},
-          {"off", "leave these nodes to others (repeatable)"},
+  return {{"only", "take only these nodes: module path, node:NAME, name:REGEX, op:OP (repeatable)"},
+          {"off", "do not take these nodes (repeatable)"},
           {"mode", "how regions grow: settled (default), fx, apart"},
           {"merge_unconnected", "true (default) or false: whether unrelated nodes share a delegate"},
-          {"min_nodes", "smaller connected pieces are not delegated"},
-          {"max_nodes", "larger delegates are cut"}};
+          {"min_nodes", "smallest number of connected nodes to delegate"},
+          {"max_nodes", "largest number of nodes in a delegate"}};
 }
 
 }  // namespace depute

@@ -29,22 +29,21 @@ Status check_groups(const Method& method, std::span<const std::vector<const Node
   for (const auto& group : groups) {
     for (const Node* node : group) {
       if (node == nullptr)
-        return failure("partition", method.name.str(), "a group has a null node",
-                       "leave out what is not there");
+        return failure("partition", method.name.str(), "a group has a null node", "omit missing nodes");
       if (node->is_return())
-        return failure("partition", place_of(*node), "the outputs are in a group",
-                       "a group is made of nodes");
+        return failure("partition", place_of(*node), "a group must not contain the return node",
+                       "groups consist of calls");
       if (!graphs.contains(&node->graph())) {
         return failure("partition", place_of(*node),
-                       fmt::format("is in a group, and no node of method {}", method.name.str()),
-                       "a group is made of nodes of the method that partition() was called with");
+                       fmt::format("is in a group, but is not in method {}", method.name.str()),
+                       "use nodes of the method that partition() was called with");
       }
       const Graph& graph = group.front()->graph();
       if (&node->graph() == &graph) continue;
       return failure("partition", place_of(*node),
                      fmt::format("is in a group with %{} of another graph ({})",
                                  group.front()->display_name(), graph.name().str()),
-                     "a group is made of nodes of one graph");
+                     "all nodes of a group must be in the same graph");
     }
   }
   return {};

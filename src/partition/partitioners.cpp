@@ -90,10 +90,10 @@ Failure not_found(const Program& program, const Names& names) {
     const bool known =
         std::ranges::any_of(graphs, [&](const NodeNames& graph) { return graph.find(name) != nullptr; });
     if (!known)
-      return failure("partition", name, "there is no node of this name", "`depute explain` lists the nodes");
+      return failure("partition", name, "no node has this name", "`depute explain` lists the nodes");
   }
-  return failure("partition", fmt::format("{}", fmt::join(names, ", ")), "these nodes are not in one graph",
-                 "a group is made of nodes of one graph");
+  return failure("partition", fmt::format("{}", fmt::join(names, ", ")), "these nodes are in different graphs",
+                 "all nodes of a group must be in the same graph");
 }
 
 Status check_disjoint(const NodeGroups& groups) {
@@ -104,7 +104,7 @@ Status check_disjoint(const NodeGroups& groups) {
       if (is_new || other->second == group) continue;
       return failure(
           "partition", place_of(*node),
-          fmt::format("is in two groups, with %{} and with %{}",
+          fmt::format("is in two groups: with %{} and with %{}",
                       groups[other->second].front()->display_name(), groups[group].front()->display_name()),
           "groups must not overlap");
     }
@@ -221,7 +221,7 @@ NodeGroups groups_of(const Configs& configs, const Program& program, const Metho
 Result<Proposal> propose_by_config(const SharedConfigs& configs, const ProposeOptions& options,
                                    const Program& program, const Method& method) {
   if (!configs->repeated.empty())
-    return failure("partition", configs->repeated.str(), "two configs are for this op", "join them to one");
+    return failure("partition", configs->repeated.str(), "two configs for this op", "merge them");
   Proposal proposal{.support = {}, .options = options};
   for (const Graph* graph : graphs_of(method))
     std::ranges::move(groups_of(*configs, program, method, *graph),

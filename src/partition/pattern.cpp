@@ -27,7 +27,7 @@ Status check_type(const Pattern& pattern, const Value& value) {
   for (const SymInt& size : value.tensor().sizes) {
     if (size.is_constant() || size.expr()->kind == SymExpr::Kind::Symbol) continue;
     return failure("pattern", fmt::format("{}, %{}", pattern.name().str(), value.name().str()),
-                   fmt::format("the size {} is neither a number nor a symbol", size.str()));
+                   fmt::format("the size {} must be a number or a symbol", size.str()));
   }
   return {};
 }
@@ -39,7 +39,7 @@ Status check_inputs(const Pattern& pattern) {
     const bool is_plain = method.inputs[i].kind == InputSpec::Kind::UserInput && !method.inputs[i].constant;
     if (!is_plain && !method.inputs[i].has_data()) {
       return failure("pattern", fmt::format("{}, %{}", pattern.name().str(), input.name().str()),
-                     "an input of a pattern is any value, or a param, buffer or constant");
+                     "an input of a pattern must be a value, param, buffer or constant");
     }
     TRY_STATUS(check_type(pattern, input));
   }
@@ -78,7 +78,7 @@ Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::st
 Status Pattern::compile() {
   TRY_STATUS(check_inputs(*this));
   for (const Node& node : method_->graph->nodes()) TRY_STATUS(add_node(node));
-  if (nodes_.empty()) return failure("pattern", name().str(), "a pattern needs a node");
+  if (nodes_.empty()) return failure("pattern", name().str(), "the pattern has no nodes");
   if (nodes_.size() > max_pattern_nodes) {
     return failure(
         "pattern", name().str(),
@@ -92,35 +92,35 @@ Status Pattern::add_node(const Node& node) {
   const auto fault = [&](std::string_view message, std::string_view hint = {}) {
     return failure("pattern", place_of(node), message, hint);
   };
-  if (has_bodies(node)) return fault("a pattern has no bodies");
+  if (has_bodies(node)) return fault("a pattern must not have bodies");
   if (!node.tag.empty() && node.tag != any_order)
-    return fault(fmt::format("unknown mark '!{}'", node.tag.str()), "!any_order is the only one");
+    return fault(fmt::format("unknown mark '!{}'", node.tag.str()), "!supported: !any_order");
   for (const Value* result : node.results()) TRY_STATUS(check_type(*this, *result));
   PatternNode entry{
       .node = &node, .wishes = {}, .positional = node.args().size(), .any_order = !node.tag.empty()};
   const OpDef* def = node.def();
   for (std::size_t i = 0; i < node.args().size(); ++i) {
     if (is_marker(node.arg(i), open_rest)) {
-      if (i + 1 < node.args().size())
-        return fault("match.rest stands for all that follows, so it is the last");
+      if (i + 1 < node.args().size()) return fault("match.rest must be the last argument");
       entry.open_rest = true;
       entry.positional = i;
       break;
     }
     if (def != nullptr && i >= def->args.size())
-      return fault(fmt::format("{} arguments, at most {} are allowed", node.args().size(), def->args.size()));
+      return fault(
+          fmt::format("got {} arguments; at most {} are allowed", node.args().size(), def->args.size()));
     entry.wishes.push_back({.position = i, .keyword = {}, .argument = &node.arg(i)});
   }
   for (const NamedArgument& named : node.kwargs()) {
     const int index = def == nullptr ? -1 : def->arg_index(named.name);
-    if (def != nullptr && index < 0) return fault(fmt::format("there is no argument '{}'", named.name.str()));
+    if (def != nullptr && index < 0) return fault(fmt::format("unknown argument '{}'", named.name.str()));
     const bool is_twice = index >= 0 && static_cast<std::size_t>(index) < entry.positional;
-    if (is_twice) return fault(fmt::format("argument '{}' is given twice", named.name.str()));
+    if (is_twice) return fault(fmt::format("duplicate argument '{}'", named.name.str()));
     entry.wishes.push_back({.position = index < 0 ? 0 : static_cast<std::size_t>(index),
                             .keyword = index < 0 ? named.name : Name(),
                             .argument = &named.value});
   }
-  if (entry.any_order && entry.positional < 2) return fault("!any_order needs two positional arguments");
+  if (entry.any_order && entry.positional < 2) return fault("!!any_order requires two positional arguments");
   nodes_.push_back(std::move(entry));
   return {};
 }
@@ -131,7 +131,7 @@ Status Pattern::check_outputs() const {
     const Argument& output = graph.outputs()[i];
     const bool is_result = output.is_value() && output.as_value()->producer() != nullptr;
     if (!is_result || method_->outputs[i].kind != OutputSpec::Kind::UserOutput)
-      return failure("pattern", name().str(), "a pattern returns results of its nodes");
+      return failure("pattern", name().str(), "a pattern must return results of its nodes");
   }
   return {};
 }
@@ -180,7 +180,7 @@ Status Pattern::order_nodes() {
   while (steps_.size() < nodes_.size()) {
     const Step step = next();
     if (step.node == nodes_.size()) {
-      return failure("pattern", name().str(), "the nodes of a pattern must hang together",
+      return failure("pattern", name().str(), "the nodes of a pattern must be connected",
                      "write unconnected parts as two patterns");
     }
     place(step);

@@ -30,12 +30,12 @@ Result<std::regex> compile_regex(std::string_view text) {
   };
   if (text.size() > max_pin_regex)
     return fault(fmt::format("the expression is longer than max_pin_regex ({} characters)", max_pin_regex));
-  if (text.find('{') != std::string_view::npos) return fault("counts in braces are not allowed");
+  if (text.find('{') != std::string_view::npos) return fault("repetition counts in braces are not supported");
   try {
     return std::regex(text.begin(), text.end(),
                       std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
   } catch (const std::regex_error& failure) {
-    return fault(fmt::format("no regular expression: {}", failure.what()));
+    return fault(fmt::format("invalid regular expression: {}", failure.what()));
   }
 }
 
@@ -79,11 +79,12 @@ Result<NodeSelector> NodeSelector::parse(std::string_view text) {
   const Kind kind = is_bare ? Kind::Module : named->second;
   if (is_bare && text.find(':') != std::string_view::npos) {
     return failure("usage", text, fmt::format("unknown selector '{}'", text.substr(0, text.find(':') + 1)),
-                   "module:PATH, node:NAME, name:REGEX or op:OP");
+                   "expected module:PATH, node:NAME, name:REGEX or op:OP");
   }
   if (kind == Kind::Module && pattern.ends_with(".*")) pattern.remove_suffix(2);
   if (pattern.empty())
-    return failure("usage", text, "a selector needs a text", "module:PATH, node:NAME, name:REGEX or op:OP");
+    return failure("usage", text, "the selector is empty",
+                   "expected module:PATH, node:NAME, name:REGEX or op:OP");
   NodeSelector selector(kind, pattern, text);
   if (kind == Kind::Name) {
     TRY(std::regex regex, compile_regex(pattern));
@@ -173,7 +174,7 @@ Status Pins::check_known(const Program& program) const {
     for (const NodeSelector& selector : *selectors) {
       if (selector.may_select_nothing()) continue;
       if (any_node(program, [&](const Node& node) { return selector.selects(node); })) continue;
-      return failure("partition", selector.text(), "no node is selected by this pin",
+      return failure("partition", selector.text(), "this pin selects no node",
                      selector.meant_name(program, "`depute explain` lists the nodes with their modules"));
     }
   }

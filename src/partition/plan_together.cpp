@@ -322,7 +322,7 @@ std::optional<Proposal> apart_from(const Proposal& proposal) {
 
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
                                       std::span<const Proposal> proposals) {
-  if (proposals.empty()) return failure("partition", method.name.str(), "there is no proposal to plan");
+  if (proposals.empty()) return failure("partition", method.name.str(), "no proposal to plan");
   for (const Proposal& proposal : proposals) {
     if (!proposal.support)
       return failure("partition", proposal.options.owner, "the proposal has no support function");
@@ -364,12 +364,11 @@ Result<PartitionResult> SeveralPartitioners::partition(const Program& program, c
     }
     TRY(std::optional<Proposal> proposal, partitioners_[i]->proposal(program, method));
     if (!proposal) {
-      return failure(
-          "partition", method.name.str(),
-          fmt::format("partitioner {} of {} draws its partitions by itself, so it cannot be planned "
-                      "together with others",
-                      i + 1, partitioners_.size()),
-          "lower for one after another");
+      return failure("partition", method.name.str(),
+                     fmt::format("partitioner {} of {} forms its own partitions, so it cannot be planned "
+                                 "together with others",
+                                 i + 1, partitioners_.size()),
+                     "omit joint planning, so that partitioners run in sequence");
     }
     proposals.push_back(std::move(*proposal));
   }

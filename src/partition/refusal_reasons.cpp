@@ -67,7 +67,7 @@ Verdict RefusalReasons::by_island(const Owner& owner, const RefusedIsland& islan
         .refusal;
   }
   if (island.worth.gain == 0) return refuse("no-compute", nothing_computed).refusal;
-  return refuse("not-worth", fmt::format("a gain of {}", island.worth.gain),
+  return refuse("not-worth", fmt::format("gain {}", island.worth.gain),
                 fmt::format("at least {}", island.worth.cost))
       .refusal;
 }
@@ -75,15 +75,16 @@ Verdict RefusalReasons::by_island(const Owner& owner, const RefusedIsland& islan
 Verdict RefusalReasons::by_group(std::size_t owner, std::uint32_t node) const {
   auto found = dissolved_[owner].find(node);
   if (found == dissolved_[owner].end())
-    return refuse("group", "the nodes it must stay with cannot be taken with it").refusal;
+    return refuse("group", "the other nodes of its group cannot be delegated").refusal;
   const DissolvedGroup& group = *found->second;
   if (group.path.empty()) {
-    return refuse("group", fmt::format("%{} is taken by another", nodes_[group.enclosed]->display_name()))
+    return refuse("group",
+                  fmt::format("%{} is delegated to another backend", nodes_[group.enclosed]->display_name()))
         .refusal;
   }
   std::vector<const Node*> path;
   for (std::uint32_t number : group.path) path.push_back(nodes_[number]);
-  return refuse("group", path_text(path), "no path that leaves the group and returns").refusal;
+  return refuse("group", path_text(path), "no path leaves the group and returns").refusal;
 }
 
 }  // namespace depute

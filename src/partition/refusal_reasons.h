@@ -14,7 +14,7 @@
 namespace depute {
 
 // Verdict for a neutral node that no region needs.
-inline constexpr std::string_view nothing_computed = "nothing is computed beside it";
+inline constexpr std::string_view nothing_computed = "the partition would compute nothing else";
 
 class RefusalReasons {
  public:

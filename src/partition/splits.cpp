@@ -222,11 +222,10 @@ class OneBackend {
       }
       Split split = circle(sources, second);
       if (split.path.empty())
-        split = is_repeat
-                    ? because(SplitReason::Repeat,
-                              "steps that repeat with the same constants are delegates of their own, of "
-                              "which one is loaded")
-                    : one_more(second);
+        split = is_repeat ? because(SplitReason::Repeat,
+                                    "repeated steps with the same constants are separate delegates, of "
+                                    "which one copy is loaded")
+                          : one_more(second);
       if (split.reason != SplitReason::Repeat && added == max_splits) {
         ++all.omitted;
         continue;
@@ -244,9 +243,9 @@ class OneBackend {
     const auto path = nodes_at(nodes_, sources.path(second - 1, members_[second]));
     if (path.empty()) return split;
     split.reason = SplitReason::Circle;
-    split.text = path_text(path) + (are_linked(path)
-                                        ? ": one partition with both would need its own result"
-                                        : ": one partition with both would turn round the order of effects");
+    split.text =
+        path_text(path) + (are_linked(path) ? ": one partition with both would depend on its own result"
+                                            : ": one partition with both would reverse the order of effects");
     split.path = path_names(path);
     return split;
   }
@@ -278,17 +277,18 @@ class OneBackend {
   Split choice(std::uint32_t second) const {
     const PartitionPlan* first_plan = plan_of(second - 1);
     const PartitionPlan* plan = plan_of(second);
-    const Split chosen =
-        because(SplitReason::Choice, "nothing forces them apart: their partitioner drew them so");
+    const Split chosen = because(SplitReason::Choice,
+                                 "nothing prevents merging them: their partitioner chose to separate them");
     if (first_plan == nullptr || plan == nullptr) return chosen;
     if (plan->mode == RegionMode::Apart) return because(SplitReason::Mode, "the option mode=apart");
     if (const auto limit = limit_between(second, *first_plan, *plan)) return *limit;
     if (!plan->merge_unconnected)
       return because(SplitReason::Mode,
-                     "the option merge_unconnected=false divides partitions into pieces that hold together");
+                     "the option merge_unconnected=false divides partitions into connected pieces");
     if (has_other_backends_)
-      return because(SplitReason::Backends,
-                     "several backends are planned together, for few partitions and not the fewest");
+      return because(
+          SplitReason::Backends,
+          "several backends are planned together, which does not always give the fewest partitions");
     return chosen;
   }
 
@@ -301,13 +301,12 @@ class OneBackend {
     const bool are_ends = plan.merge_unconnected && all > most;
     if (count <= most && !are_ends) return std::nullopt;
     if (plan.is_cut_by_values)
-      return because(SplitReason::Limit,
-                     "together they would have more arguments and results than one may have");
+      return because(SplitReason::Limit, "merged, they would exceed the limit of arguments and results");
     if (count > most)
       return because(SplitReason::Limit,
-                     fmt::format("together they would have {} nodes, and one has {} at most", count, most));
+                     fmt::format("merged, they would have {} nodes; the limit is {}", count, most));
     return because(SplitReason::Limit,
-                   fmt::format("{} nodes were divided, so that one has {} at most", all, most));
+                   fmt::format("{} nodes were divided; the limit of a partition is {}", all, most));
   }
 
   static Split because(SplitReason reason, std::string text) {

@@ -58,14 +58,14 @@ class BufferPlacer {
   };
 
   Place place(const Value& buffer, const InputSpec& spec) const {
-    if (spec.kind != InputSpec::Kind::Buffer) return {{}, "a parameter, not a buffer"};
+    if (spec.kind != InputSpec::Kind::Buffer) return {{}, "it is a parameter, not a buffer"};
     if (auto other = shared_.find(spec.target); other != shared_.end())
-      return {{}, fmt::format("method {} uses it, too", other->second.str())};
+      return {{}, fmt::format("method {} also uses it", other->second.str())};
     const std::vector<std::size_t>& writes = writes_.at(spec.target);
-    if (inputs_of_.at(spec.target) > 1 || writes.size() > 1) return {{}, "it is passed or stored twice"};
+    if (inputs_of_.at(spec.target) > 1 || writes.size() > 1) return {{}, "it is passed or written twice"};
     const Argument& written = method_.graph->outputs()[writes.front()];
     const Node* writer = written.is_value() ? written.as_value()->producer() : nullptr;
-    if (writer == nullptr) return {{}, "no node makes its new value"};
+    if (writer == nullptr) return {{}, "no node computes its new value"};
     const Name tag = tag_of(*writer);
     const bool together = std::ranges::all_of(buffer.uses(), [&](const Use& use) {
       return !use.user()->is_return() && tag_of(*use.user()) == tag;
@@ -96,7 +96,7 @@ class BufferPlacer {
     for (std::size_t i = 0; i < readers.size() && i < max_named_readers; ++i)
       text += fmt::format("{} reads it, ", name_with_tag(*readers[i]));
     if (readers.size() > max_named_readers)
-      text += fmt::format("{} more read it, ", readers.size() - max_named_readers);
+      text += fmt::format("{} more nodes read it, ", readers.size() - max_named_readers);
     return text + fmt::format("{} writes it", name_with_tag(writer));
   }
 

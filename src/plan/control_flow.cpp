@@ -108,7 +108,7 @@ Result<std::int32_t> MethodPlanner::number(const Node& node, const Argument& arg
     if (kind == EValue::Kind::Int && argument.is_int()) return pool_.integer(argument.as_int());
   }
   const Value& variable = *node.arg(0).as_value();
-  return fail(variable.producer(), "its branches, or turns, give numbers of different kinds");
+  return fail(variable.producer(), "its branches or iterations return numbers of different types");
 }
 
 void MethodPlanner::copy_tensor(std::int32_t from, std::int32_t to) {

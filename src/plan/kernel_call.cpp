@@ -31,7 +31,8 @@ std::int64_t memory_format_number(MemoryFormat format) {
 }
 
 std::string unfit(const Node& node, const ArgDef& arg) {
-  return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name.str());
+  return fmt::format("{}: argument {} has a type that the kernel does not accept", node.op().str(),
+                     arg.name.str());
 }
 
 // The type of a list's elements.
@@ -80,8 +81,8 @@ Result<KernelUse> MethodPlanner::kernel_use_of(const Node& node, const OpDef& de
     if (!kernel.is_kernel_argument(i) || (is_other && arg.is_written)) continue;
     const int source = is_other ? def.arg_index(arg.name) : static_cast<int>(i);
     if (source < 0) {
-      return fail(&node, fmt::format("{} has no argument {}, which {} takes", node.op().str(), arg.name.str(),
-                                     def.out_name));
+      return fail(&node, fmt::format("{} has no argument {}, which {} requires", node.op().str(),
+                                     arg.name.str(), def.out_name));
     }
     use.args.push_back({.def = &arg, .source = static_cast<std::size_t>(source)});
   }
@@ -96,7 +97,7 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   TRY(const KernelUse* use, kernel_use(node, def));
   OpCall call(node);
   if (auto reason = refused_by_kernel(call))
-    return fail(&node, *reason, "choose a backend that takes it, or write the model without it");
+    return fail(&node, *reason, "choose a backend that supports it, or replace it in the model");
   const auto contents = static_cast<std::size_t>(std::ranges::count_if(use->args, &KernelArg::is_written));
   if (node.results().size() < contents)
     return fail(&node, fmt::format("{} has too few results", node.op().str()));
@@ -124,15 +125,15 @@ Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
   for (const Value* value : values) {
     bool is_number = use.result == KernelResult::Value;
     if (value->type().is_tensor() == is_number || (is_number && value->type().kind == Type::Kind::None)) {
-      return fail(&node, fmt::format("%{}: {} does not give a {}", value->name().str(), node.op().str(),
+      return fail(&node, fmt::format("%{}: {} does not return a {}", value->name().str(), node.op().str(),
                                      str(value->type())));
     }
     results.push_back(add_result(*value));
   }
   bool is_list = use.result == KernelResult::TensorList;
   if (!is_list && results.size() != use.result_count) {
-    return fail(&node, fmt::format("{} has {} results, its kernel has {}", node.op().str(), results.size(),
-                                   use.result_count));
+    return fail(&node, fmt::format("{} has {} results, but its kernel has {}", node.op().str(),
+                                   results.size(), use.result_count));
   }
   if (is_list) results = {pool_.tensor_list(results, false)};
   for (std::int64_t result : results) args.push_back(static_cast<std::int32_t>(result));

@@ -6,8 +6,8 @@
 
 #include "ops/control/control_ops.h"
 #include "ops/own_ops.h"
-#include "plan/target_device.h"
 #include "plan/memory/tensor_bounds.h"
+#include "plan/target_device.h"
 #include "support/check.h"
 #include "support/try.h"
 
@@ -103,9 +103,9 @@ Failure MethodPlanner::has_no_kernel(const Node& node) const {
   auto failure =
       fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
            node.def() == nullptr
-               ? "name its kernel by --kernels FILE, if the application registers one, or choose a "
-                 "backend that takes it"
-               : "choose a backend that takes it, or write the model without it");
+               ? "name its kernel with --kernels FILE, if the application registers one, or choose a "
+                 "backend that supports it"
+               : "choose a backend that supports it, or replace it in the model");
   failure.error().code = no_kernel;
   return failure;
 }
@@ -142,7 +142,7 @@ void MethodPlanner::plan_inputs() {
 Result<EValue> MethodPlanner::user_value(const Value& input, const InputSpec& spec) {
   if (spec.kind != InputSpec::Kind::UserInput) {
     return fail(nullptr, fmt::format("input %{} is a custom object or a token", input.name().str()),
-                "the runtime passes tensors, numbers, strings and None");
+                "the runtime supports inputs that are tensors, numbers, strings or None");
   }
   if (spec.constant) return literal_value(nullptr, *spec.constant);
   return user_number(input);
@@ -156,11 +156,12 @@ Result<EValue> MethodPlanner::user_number(const Value& input) {
     Range range = bounds(type.expr, program_.ranges);
     if (range.min == range.max) return EValue{.kind = EValue::Kind::Int, .int_value = range.min};
   }
-  return fail(nullptr,
-              fmt::format("input %{} is a number that may vary ({}); the runtime takes only the value a "
-                          "program was compiled with",
-                          input.name().str(), str(type)),
-              "pass it as a tensor, or as the size of one");
+  return fail(
+      nullptr,
+      fmt::format("input %{} is a number that may vary ({}); the runtime accepts only the value that the "
+                  "program was exported with",
+                  input.name().str(), str(type)),
+      "pass it as a tensor, or as a size of a tensor");
 }
 
 // Returns the index of a value after all nodes have run: its copy, if the stores overwrite it.
@@ -226,7 +227,7 @@ Result<EValue> MethodPlanner::literal_value(const Node* node, const Argument& ar
       return EValue{.kind = EValue::Kind::String,
                     .first = static_cast<std::uint32_t>(plan_.strings.size() - 1)};
     default:
-      return fail(node, "an input, output or delegate argument that is no tensor, number, string or None");
+      return fail(node, "an input, output or delegate argument must be a tensor, number, string or None");
   }
 }
 
@@ -245,8 +246,8 @@ Result<std::int32_t> MethodPlanner::index_of(const Value& value, const Node* use
   PlanTensor tensor = placement_[value].tensor;
   Name key = input_spec(method_, value)->target;
   if (!constants_.place(tensor, key, *data, value.tensor(), is_output(value))) {
-    return fail(user, fmt::format("constant %{} lies in memory in another order than its type says",
-                                  value.name().str()));
+    return fail(user,
+                fmt::format("the dim order of constant %{} does not match its type", value.name().str()));
   }
   index = pool_.add_tensor(std::move(tensor));
   return index;
@@ -370,7 +371,8 @@ Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
     const Dims& sizes = base.tensor().sizes;
     auto same = std::ranges::find(sizes, size);
     if (same != sizes.end()) return size_of(base_index, static_cast<std::size_t>(same - sizes.begin()));
-    if (is_inferred || has_zero) return fail(&node, fmt::format("no value for the size {}", size.str()));
+    if (is_inferred || has_zero)
+      return fail(&node, fmt::format("no value in the method provides the size {}", size.str()));
     is_inferred = true;
     return pool_.integer(-1);
   };

@@ -9,11 +9,11 @@
 #include "depute/program/walk.h"
 #include "ir/delegate_state.h"
 #include "plan/flat/flatten.h"
-#include "plan/method_planner.h"
 #include "plan/memory/placement.h"
+#include "plan/memory/tensor_bounds.h"
+#include "plan/method_planner.h"
 #include "plan/plan_text.h"
 #include "plan/refusals.h"
-#include "plan/memory/tensor_bounds.h"
 #include "support/guarded.h"
 #include "support/try.h"
 
@@ -47,9 +47,9 @@ Status check_stateful_delegates(const Program& program) {
         const Method* first = callers.try_emplace(delegate, method).first->second;
         if (first == method) continue;
         return plan_error(method->name, &node,
-                          fmt::format("delegate {} keeps state, and method {} calls it, too",
+                          fmt::format("delegate {} keeps state, but method {} also calls it",
                                       in_quotes(delegate.str()), first->name.str()),
-                          "let one method call it, or keep the state in a buffer of the methods");
+                          "call it from one method only, or keep the state in a buffer of the methods");
       }
     }
   }

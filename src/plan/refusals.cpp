@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t max_places = 3;
 constexpr std::string_view general_hint =
-    "choose a backend that takes them, or write the model without them; `depute explain` shows every node";
+    "choose a backend that supports them, or replace them in the model; `depute explain` shows every node";
 constexpr std::string_view hint_of_unknown =
-    "choose a backend that takes them, name kernels that the application registers by --kernels FILE, or "
-    "write the "
-    "model without them; `depute explain` shows every node";
+    "choose a backend that supports them, name the application's kernels with --kernels FILE, or "
+    "replace them "
+    "in the model; `depute explain` shows every node";
 
 // True for an op that only its library defines.
 bool is_unknown(const Refusal& refusal) {
@@ -114,7 +114,7 @@ Diagnostic summary_of(std::vector<Refusal>& refusals) {
   const auto others = refusals.size() - static_cast<std::size_t>(missing);
   if (others == 0) return summary;
   if (missing == 0) summary.code = "plan";
-  summary.message += missing == 0 ? fmt::format("{} things cannot be executed", others)
+  summary.message += missing == 0 ? fmt::format("{} nodes or values cannot be executed", others)
                                   : fmt::format(", and cannot execute {} more", others);
   for (const Refusal& refusal : refusals) {
     if (refusal.cause.code == no_kernel) continue;

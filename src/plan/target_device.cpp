@@ -32,16 +32,15 @@ Status check_target_device(const Delegate& delegate) {
   bool is_number = !index.empty() && index.size() <= 3 && index.find_first_not_of("0123456789") == index.npos;
   if ((type != "cpu" && type != "cuda") || !is_number) {
     return failure("plan", place,
-                   fmt::format("its compile spec {} is \"{}\", which is no device", spec->key, device),
-                   "devices: cpu, cuda, and behind them a number as in cuda:0");
+                   fmt::format("its compile spec {} is \"{}\"; expected a device", spec->key, device),
+                   "devices are cpu and cuda, optionally with an index: cuda:0");
   }
   if (type == "cpu") return {};
-  return failure(
-      "plan", place,
-      fmt::format("its compile spec {} wants its arguments and results in memory of {}; plans have memory "
-                  "of the CPU only, as the stock runtime has",
-                  spec->key, device),
-      "leave the compile spec out: the backend's runtime half then copies what it needs");
+  return failure("plan", place,
+                 fmt::format("its compile spec {} requests arguments and results in memory of {}, but "
+                             "only CPU memory is supported",
+                             spec->key, device),
+                 "omit the compile spec: the backend's runtime then copies its arguments and results");
 }
 
 }  // namespace depute

@@ -77,8 +77,8 @@ class Calibrator {
     for (std::size_t i = 0; i < quanta.size(); ++i) {
       if (observers_[i].has_seen() && std::isfinite(quanta[i].scale)) continue;
       return failure("calibrate", place_of(i),
-                     observers_[i].has_seen() ? "its values are too large to have a scale"
-                                              : "no sample gives it a finite value");
+                     observers_[i].has_seen() ? "its values are too large for a scale"
+                                              : "it is not finite in any sample");
     }
     return quanta;
   }
@@ -109,7 +109,7 @@ class Calibrator {
         const auto* data = std::get_if<TensorData>(&contents[start + i]);
         if (data != nullptr && observers_[group].observe(floats_of(*data))) continue;
         return failure("calibrate", fmt::format("%{}", activation.value->name().str()),
-                       fmt::format("it has NaNs with sample {}", first_sample + sample));
+                       fmt::format("it has NaNs in sample {}", first_sample + sample));
       }
     }
     return {};

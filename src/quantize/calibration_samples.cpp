@@ -62,7 +62,7 @@ class SampleReader {
       given_names_.push_back(std::string(method_.graph->inputs()[i]->name().str()));
     }
     for (const auto& [name, data] : calibration_.arrays) {
-      if (!used_.contains(name)) return fail(name, "the method has no such input", names());
+      if (!used_.contains(name)) return fail(name, "the method has no input with this name", names());
     }
     return calls(inputs);
   }
@@ -111,18 +111,16 @@ class SampleReader {
       if (!samples.empty()) return samples;
     }
     return failure("calibrate", calibration_.name,
-                   fmt::format("there is no array '{}' for the input {}", names_of[0], str(input.type())),
-                   names());
+                   fmt::format("no array '{}' for the input {}", names_of[0], str(input.type())), names());
   }
 
   Failure does_not_fit(const Value& input, const std::string& name, const TensorData& data) const {
     const Type& type = input.type();
     const ScalarType wanted = type.is_tensor() ? type.tensor.dtype : ScalarType::I64;
     const std::string message =
-        fmt::format("{} is no sample of the input %{}: {}", str(data.type), input.name().str(), str(type));
+        fmt::format("{} is not a sample of the input %{}: {}", str(data.type), input.name().str(), str(type));
     if (data.type.dtype == wanted) return fail(name, message);
-    return fail(name, message,
-                fmt::format("save it as {}: elements are not converted", depute::name(wanted)));
+    return fail(name, message, fmt::format("save it as {}: dtypes are not converted", depute::name(wanted)));
   }
 
   Result<RuntimeValue> one_sample(const Value& input, const std::string& name, const TensorData& data) const {
@@ -152,7 +150,7 @@ class SampleReader {
         part[0] = rows;
       }
     }
-    if (count == 0) return fail(name, "there is no sample in it");
+    if (count == 0) return fail(name, "the file has no samples");
     Samples samples = cut(data, part, count);
     if (!fits_type(samples[0], type)) return does_not_fit(input, name, data);
     return samples;
@@ -166,9 +164,9 @@ class SampleReader {
     for (std::size_t i = 0; i < is_given_.size(); ++i) {
       if (inputs[is_given_[i]].size() == count) continue;
       return failure("calibrate", calibration_.name,
-                     fmt::format("{} samples of '{}' and {} of '{}'", count, given_names_[0],
+                     fmt::format("{} samples of '{}', but {} of '{}'", count, given_names_[0],
                                  inputs[is_given_[i]].size(), given_names_[i]),
-                     "each call needs one of each input");
+                     "each call requires one sample of each input");
     }
     std::vector<std::vector<RuntimeValue>> all(count);
     for (std::size_t i = 0; i < count; ++i) {

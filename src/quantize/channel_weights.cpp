@@ -111,11 +111,11 @@ std::optional<std::string_view> reason_against_channels(const Program& program, 
                                                         const Node& layer, StaticRole role) {
   const OpCall call(layer);
   if (role == StaticRole::TransposedConvolution && call.integer("groups") != 1)
-    return "it is transposed, and has groups";
+    return "a transposed convolution with groups is not supported";
   const Value* weight = call.value("weight");
   const TensorData* data = weight == nullptr ? nullptr : fixed_floats(program, method, *weight);
-  if (data == nullptr) return "its weight is not a constant of f32";
-  if (data->type.rank() < 2 || data->type.numel() == 0) return "its weight is no matrix";
+  if (data == nullptr) return "its weight must be an f32 constant";
+  if (data->type.rank() < 2 || data->type.numel() == 0) return "its weight must have rank 2";
   if (!std::ranges::all_of(floats_of(*data), [](float x) { return std::isfinite(x); }))
     return "its weight has infinities or NaNs";
   return std::nullopt;

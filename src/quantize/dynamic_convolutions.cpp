@@ -23,12 +23,13 @@ std::optional<std::string_view> reason_against(const Program& program, const Met
                                                StaticRole role) {
   if (const auto reason = reason_against_channels(program, method, node, role)) return reason;
   const OpCall call(node);
-  if (!is_floats(call.value("input")) || !is_floats(node.result())) return "it is not of f32";
+  if (!is_floats(call.value("input")) || !is_floats(node.result())) return "it is not f32";
   const std::size_t rank = call.tensor("weight").rank();
-  if (rank > 4) return "it is over three dimensions";
-  if (call.tensor("input").rank() != rank) return "its input is no batch of images";
+  if (rank > 4) return "it has three spatial dimensions";
+  if (call.tensor("input").rank() != rank)
+    return "its input must have shape [batch, channels, height, width]";
   if (role == StaticRole::Convolution && is_depthwise(call))
-    return "it is depthwise, which runtimes compute with f32";
+    return "it is depthwise; runtimes compute it with f32";
   return std::nullopt;
 }
 

@@ -47,17 +47,17 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
   if (rule.target == QuantizeRule::Target::Static)
-    return usage_error(text, fmt::format("there is no option '{}', but only and off", key));
+    return usage_error(text, fmt::format("unknown option '{}'; expected only or off", key));
   if (key != "group") {
     const std::vector<std::string> known = {"group", "only", "off"};
-    return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key),
+    return usage_error(text, fmt::format("unknown option '{}'; expected group, only or off", key),
                        did_you_mean(key, known, rule_examples));
   }
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
   const bool is_read = error == std::errc() && end == value.data() + value.size();
   if (!is_read || rule.group < group_step || rule.group % group_step != 0)
-    return usage_error(text, fmt::format("a group is a multiple of {}", group_step));
-  if (rule.weight_bits == 8) return usage_error(text, "groups are of 4 bits");
+    return usage_error(text, fmt::format("the group size must be a multiple of {}", group_step));
+  if (rule.weight_bits == 8) return usage_error(text, "groups require 4-bit weights");
   return {};
 }
 
@@ -96,13 +96,14 @@ Result<QuantizeRule> parse_quantize_rule(std::string_view text) {
     return rule;
   }
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME, nor static");
+  if (equals == std::string_view::npos) return usage_error(text, "expected KIND=SCHEME or static");
   const std::string_view target = text.substr(0, equals);
   const auto* kind = std::ranges::find(kinds, target, &Kind::name);
   if (kind == kinds.end()) {
     std::vector<std::string> names;
     for (const Kind& each : kinds) names.emplace_back(each.name);
-    return usage_error(text, fmt::format("'{}' is none of {}", target, fmt::join(names, ", ")),
+    return usage_error(text,
+                       fmt::format("'{}' is invalid; expected one of {}", target, fmt::join(names, ", ")),
                        did_you_mean(target, names, rule_examples));
   }
   rule.target = kind->target;
@@ -112,12 +113,13 @@ Result<QuantizeRule> parse_quantize_rule(std::string_view text) {
   if (scheme == schemes.end()) {
     std::vector<std::string> names;
     for (const Scheme& each : schemes) names.emplace_back(each.name);
-    return usage_error(text, fmt::format("'{}' is none of {}", name, fmt::join(names, ", ")));
+    return usage_error(text,
+                       fmt::format("'{}' is invalid; expected one of {}", name, fmt::join(names, ", ")));
   }
   if (rule.target == QuantizeRule::Target::Embedding && scheme->has_dynamic_input)
-    return usage_error(text, "an embedding has 8w or 4w");
+    return usage_error(text, "an embedding supports the schemes 8w and 4w");
   if (rule.target == QuantizeRule::Target::Convolution && scheme != schemes.data())
-    return usage_error(text, "a convolution has 8da8w");
+    return usage_error(text, "a convolution supports the scheme 8da8w");
   rule.weight_bits = scheme->weight_bits;
   rule.has_dynamic_input = scheme->has_dynamic_input;
   rule.scheme = scheme->name;

@@ -204,14 +204,14 @@ std::optional<std::string> Quantizer::reason_against(const Method& method, const
   const Value& weight = *layer.weight;
   const TensorData* data = constant_data(program_, method, weight);
   if (data == nullptr || is_mutated(method, *input_spec(method, weight)))
-    return "its weight is not a constant";
+    return "its weight must be a constant";
   if (may_be_written(weight)) return "its weight may be written to";
   if (data->type.dtype != ScalarType::F32)
-    return fmt::format("its weight is of {}, and f32 is needed", name(data->type.dtype));
-  if (data->type.rank() != 2 || data->type.numel() == 0) return "its weight is no matrix";
+    return fmt::format("its weight is {}; expected f32", name(data->type.dtype));
+  if (data->type.rank() != 2 || data->type.numel() == 0) return "its weight must have rank 2";
   const std::int64_t columns = data->type.sizes[layer.is_turned ? 0 : 1].value();
   if (rule.group != 0 && columns % rule.group != 0)
-    return fmt::format("rows of {} cannot be cut into groups of {}", columns, rule.group);
+    return fmt::format("rows of {} elements cannot be divided into groups of {}", columns, rule.group);
   return std::nullopt;
 }
 
@@ -301,9 +301,8 @@ Status Quantizer::rewrite(const SelectedLayer& layer) {
        .node = node.display_symbol(),
        .weight = layer.key,
        .module = node.source == nullptr ? std::string() : std::string(node.source->module_path.str()),
-       .scheme = layer.rule->group == 0
-                     ? layer.rule->scheme
-                     : fmt::format("{}:group={}", layer.rule->scheme, layer.rule->group),
+       .scheme = layer.rule->group == 0 ? layer.rule->scheme
+                                        : fmt::format("{}:group={}", layer.rule->scheme, layer.rule->group),
        .float_bytes = weight.count() * sizeof(float),
        .integer_bytes =
            weight.count() * static_cast<std::size_t>(weight.bits) / 8 + weight.groups() * scale_size,
@@ -349,8 +348,8 @@ std::string_view name_of(Target target) {
 
 // The error for a rule that matches no layer.
 Failure nothing_chosen(const QuantizeRule& rule, const QuantizeResult& result) {
-  return failure("quantize", "", fmt::format("no {} becomes {}", name_of(rule.target), rule.scheme),
-                 result.left.empty() ? "the program has none that this rule chooses" : result.left[0]);
+  return failure("quantize", "", fmt::format("no {} was quantized to {}", name_of(rule.target), rule.scheme),
+                 result.left.empty() ? "this rule selects no node of the program" : result.left[0]);
 }
 
 Status Quantizer::run(int jobs) {
@@ -409,7 +408,8 @@ Status run_static(Program& program, std::span<const QuantizeRule> rules, int job
   const auto rule = std::ranges::find(rules, Target::Static, &QuantizeRule::target);
   if (rule == rules.end()) {
     if (calibrations.empty()) return {};
-    return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
+    return failure("usage", "--calibrate", "calibration inputs are given, but no rule uses them",
+                   "--quantize static");
   }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
   TRY_STATUS(quantize_static(program, calibrations, chooses, jobs, progress, result));

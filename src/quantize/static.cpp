@@ -137,8 +137,8 @@ Status check_calibrated_methods(const Program& program, std::span<const Calibrat
     if (seen.insert(calibration.method).second) continue;
     const std::string_view whose = calibration.method;
     return failure("usage", "--calibrate",
-                   whose.empty() ? std::string("there are inputs of all methods twice")
-                                 : fmt::format("there are inputs of '{}' twice", whose));
+                   whose.empty() ? std::string("calibration inputs for all methods are given twice")
+                                 : fmt::format("calibration inputs for '{}' are given twice", whose));
   }
   return {};
 }
@@ -178,7 +178,7 @@ class StaticQuantizer {
     }
     if (found != nullptr) return found;
     return failure("usage", "--quantize",
-                   fmt::format("static needs inputs to run the method '{}' on", method.name.str()),
+                   fmt::format("static requires calibration inputs for the method '{}'", method.name.str()),
                    fmt::format("--calibrate {}=FILE.npz", method.name.str()));
   }
 
@@ -197,8 +197,7 @@ Status quantize_static(Program& program, std::span<const Calibration> calibratio
                        const std::function<bool(const Node&)>& chooses, int jobs,
                        const CalibrationProgress& progress, QuantizeResult& result) {
   if (calibrations.empty())
-    return failure("usage", "--quantize", "static needs inputs to run the program on",
-                   "--calibrate FILE.npz");
+    return failure("usage", "--quantize", "static requires calibration inputs", "--calibrate FILE.npz");
   TRY_STATUS(check_calibrated_methods(program, calibrations));
   StaticQuantizer quantizer(program, calibrations, jobs, progress, result);
   for (auto& method : program.methods) TRY_STATUS(quantizer.run(*method, chooses));

@@ -44,7 +44,8 @@ class EtDumpReader {
     if (has_prefix) {
       size = number_at<flatbuffers::uoffset_t>(file_, 0) + prefix_size;
       if (size > file_.size())
-        return fail("byte 0", fmt::format("{} bytes in a file of {}: it is cut off", size, file_.size()));
+        return fail("byte 0",
+                    fmt::format("{} bytes in a file of {}: the file is truncated", size, file_.size()));
     }
     if (size >= std::numeric_limits<std::int32_t>::max()) return fail("byte 0", "over 2 GB");
     // Numbers are aligned relative to the prefix, or to the flatbuffer after it; try both.
@@ -77,7 +78,7 @@ class EtDumpReader {
         return fail(fmt::format("run_data[{}].events[{}]", dump_.runs.size() - 1, run.events.size()),
                     message);
       };
-      if (profile->end_time() < profile->start_time()) return refuse("ends before it starts");
+      if (profile->end_time() < profile->start_time()) return refuse("the event ends before it starts");
       const std::uint64_t ticks = profile->end_time() - profile->start_time();
       if (ticks > std::numeric_limits<std::uint64_t>::max() - all_ticks_)
         return refuse("with this one, the times of all events sum to over 64 bits: the dump is damaged");

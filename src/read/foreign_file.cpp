@@ -148,7 +148,7 @@ std::optional<ForeignFile> recognize_foreign(std::span<const std::byte> file) {
   if (is_onnx(bytes)) return ForeignFile{"an ONNX model", export_it};
   if (is_pickle(bytes)) return ForeignFile{"a Python pickle", load_and_export};
   if (is_text(bytes)) return recognize_text(bytes);
-  return ForeignFile{"in no format known here", whole_archive};
+  return ForeignFile{"a file in an unknown format", whole_archive};
 }
 
 std::optional<ForeignFile> recognize_foreign(const Archive& archive) {

@@ -123,7 +123,7 @@ Result<Json> Json::field(std::string_view key) const {
 }
 
 Failure Json::needed(std::string_view what) const {
-  return fault(fmt::format("{} is needed here", what));
+  return fault(fmt::format("expected {}", what));
 }
 
 bool Json::is_missing() const {
@@ -157,7 +157,7 @@ Result<std::pair<std::string_view, Json>> Json::choice() const {
     }
   }
   TRY(std::size_t count, member_count());
-  if (count != 1) return fault(fmt::format("an object with one field is needed here, not {}", count));
+  if (count != 1) return fault(fmt::format("expected an object with one field, got {}", count));
   const auto& [key, member] = std::get<SchemaValue::Object>(value_->value)[0];
   return std::pair(std::string_view(key), Json(*this, member, std::string_view(key)));
 }
@@ -233,8 +233,7 @@ Result<simdjson::dom::object> Json::as_object() const {
 }
 
 Failure Json::too_long() const {
-  return fault(
-      fmt::format("a list has more elements than the limit list_elements, {}", limits().list_elements));
+  return fault(fmt::format("a list exceeds the limit list_elements, {}", limits().list_elements));
 }
 
 }  // namespace depute

@@ -6,7 +6,7 @@
 //   TRY(Json graph_name, graph.field("name"));
 //   TRY(std::string_view name, graph_name.string());
 //
-//   models/model.json: graph.name (byte 17): a string is needed here
+//   models/model.json: graph.name (byte 17): expected a string
 //
 // A Json keeps the address of its parent: take each step into a named local, as above. Documents are parsed
 // as a whole by simdjson, in the mapped file if possible; byte offsets are computed only for errors. A
@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "depute/compiler/exported_model.h"
-#include "read/pt2/archive.h"
 #include "read/limits.h"
+#include "read/pt2/archive.h"
 #include "support/try.h"
 
 namespace depute {

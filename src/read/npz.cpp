@@ -88,16 +88,16 @@ class NpyReader {
       return static_cast<std::size_t>(static_cast<unsigned char>(text_[i]));
     };
     const std::size_t version = byte_at(6);
-    if (version < 1 || version > 3) return fail(fmt::format("version {} of .npy is not known", version));
+    if (version < 1 || version > 3) return fail(fmt::format("version {} of .npy is not supported", version));
     std::size_t start = 10;
     std::size_t size = byte_at(8) | byte_at(9) << 8;
     if (version > 1) {
-      if (text_.size() < 12) return fail("the header is cut off");
+      if (text_.size() < 12) return fail("the header is truncated");
       start = 12;
       size |= byte_at(10) << 16 | byte_at(11) << 24;
     }
-    if (size > max_npy_header) return fail(fmt::format("a header of more than {} bytes", max_npy_header));
-    if (text_.size() - start < size) return fail("the header is cut off");
+    if (size > max_npy_header) return fail(fmt::format("the header exceeds {} bytes", max_npy_header));
+    if (text_.size() - start < size) return fail("the header is truncated");
     TRY(TensorType type, read_type(text_.substr(start, size)));
     return NpyHeader{.type = std::move(type), .size = start + size};
   }
@@ -111,14 +111,14 @@ class NpyReader {
     const auto descr = item_of(header, "descr");
     const auto order = item_of(header, "fortran_order");
     const auto shape = item_of(header, "shape");
-    if (!descr || !order || !shape) return fail("the header does not tell descr, fortran_order and shape");
+    if (!descr || !order || !shape) return fail("the header must have descr, fortran_order and shape");
     const std::size_t end = descr->empty() ? std::string_view::npos : descr->find(descr->front(), 1);
     if (!descr->starts_with('\'') || end == std::string_view::npos)
-      return fail("an array of records", "save one array for each input");
+      return fail("arrays of records are not supported", "save one array for each input");
     const std::string_view name = descr->substr(1, end - 1);
     if (name.starts_with("|O"))
-      return fail("an array of Python objects, which only unpickling could read",
-                  "save arrays of numbers, all of one shape: numpy.stack makes one of a list");
+      return fail("arrays of Python objects are not supported",
+                  "save arrays of numbers; numpy.stack combines a list of arrays of the same shape");
     const auto dtype = dtype_of_descr(name);
     if (!dtype) return fail(fmt::format("elements of type {} cannot be read", quote(name)));
     auto sizes = read_shape(*shape);
@@ -147,7 +147,7 @@ Result<TensorData> read_npy(const Archive& archive, const ArchiveEntry& entry) {
   const std::size_t size = *data.type.static_bytes();
   const std::size_t found = content.bytes.size() - header.size;
   if (found != size)
-    return reader.fail(fmt::format("{} bytes of elements where {} need {}", found, str(data.type), size));
+    return reader.fail(fmt::format("got {} bytes of elements; {} need {}", found, str(data.type), size));
   TRY(std::shared_ptr<const Storage> storage, archive.storage(entry));
   data.storage = Storage::part(std::move(storage), header.size, size);
   return data;
@@ -164,7 +164,8 @@ Result<NamedArrays> read_npz(ArchiveSource source, const std::string& path, cons
   InflateBudget budget{.bytes_left = limits.inflated_bytes};
   const std::string_view text(reinterpret_cast<const char*>(source.bytes.data()), source.bytes.size());
   if (text.starts_with(npy_magic))
-    return failure("read_npz", path, "one array without a name", "numpy.savez writes arrays by name");
+    return failure("read_npz", path, "this is a single array without a name",
+                   "numpy.savez writes arrays by name");
   if (!text.starts_with(zip_magic))
     return failure("read_npz", path, "not a zip archive of arrays", "numpy.savez writes one");
   TRY(Archive archive, Archive::open(std::move(source), path, limits, budget));

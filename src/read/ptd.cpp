@@ -75,7 +75,7 @@ class PtdReader {
     if (named.key() == nullptr) return fail(place, "has no key");
     // Tables and texts can be shared, so a small file could request huge copies.
     copied_ += named.key()->size() + 1;
-    if (copied_ > file_.size()) return fail(place, "more names than the file has bytes");
+    if (copied_ > file_.size()) return fail(place, "the number of names exceeds the file's size");
     PtdData data{.key = named.key()->str()};
     const auto* segments = table_->segments();
     if (segments == nullptr || named.segment_index() >= segments->size()) {

@@ -55,7 +55,7 @@ class PteReader {
     result_.segment_base = number_at<std::uint64_t>(file_, 24);
     if (result_.segment_base > file_.size()) {
       return fail("byte 24",
-                  fmt::format("segments start at {}, behind the file's end", result_.segment_base));
+                  fmt::format("segments start at {}, after the end of the file", result_.segment_base));
     }
     if (size < full_header_size) return {};
     auto data_size = number_at<std::uint64_t>(file_, 32);
@@ -75,7 +75,7 @@ class PteReader {
       bytes = aligned_;
     }
     if (bytes.size() >= std::numeric_limits<std::int32_t>::max())
-      return fail("byte 16", "a program over 2 GB");
+      return fail("byte 16", "the program is larger than 2 GB");
     const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
     auto max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 1024);
     flatbuffers::Verifier verifier(start, bytes.size(), max_depth, max_tables);
@@ -89,8 +89,8 @@ class PteReader {
     for (const auto* segment : internal::elements(program_->segments())) {
       std::string place = fmt::format("segments[{}]", result_.segments.size());
       if (segment->offset() > room || segment->size() > room - segment->offset()) {
-        return fail(place, fmt::format("{} bytes at {} of the {} behind the flatbuffer", segment->size(),
-                                       segment->offset(), room));
+        return fail(place, fmt::format("{} bytes at {} exceed the {} bytes after the flatbuffer",
+                                       segment->size(), segment->offset(), room));
       }
       result_.segments.push_back({segment->offset(), segment->size()});
     }
@@ -110,7 +110,7 @@ class PteReader {
       if (named->key() == nullptr) return fail(place, "has no key");
       // Tables and texts can be shared, so a small file could request huge copies.
       copied_ += named->key()->size() + 1;
-      if (copied_ > file_.size()) return fail(place, "more names than the file has bytes");
+      if (copied_ > file_.size()) return fail(place, "the number of names exceeds the file's size");
       if (named->segment_index() >= result_.segments.size()) return fail(place, "its segment does not exist");
       result_.named_data.push_back({named->key()->str(), named->segment_index()});
     }

@@ -46,7 +46,7 @@ class MethodReader {
 
   // Counts elements to be copied against the file's size.
   Status take(std::uint64_t count) {
-    if (count > limits_.elements) return fail("", "its lists hold more than the file has bytes");
+    if (count > limits_.elements) return fail("", "its lists exceed the file's size");
     limits_.elements -= count;
     return {};
   }
@@ -266,7 +266,7 @@ class MethodReader {
 
   Status read_instruction(const et12::Instruction& table) {
     auto type = static_cast<std::uint8_t>(table.instr_args_type());
-    if (type < 1 || type > 5 || table.instr_args() == nullptr) return fail("", "is of an unknown kind");
+    if (type < 1 || type > 5 || table.instr_args() == nullptr) return fail("", "has an unknown kind");
     Instruction instruction{.kind = static_cast<Instruction::Kind>(type)};
     switch (instruction.kind) {
       case Instruction::Kind::KernelCall: {

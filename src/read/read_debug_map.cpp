@@ -14,7 +14,7 @@ constexpr std::int64_t map_version = 1;
 Result<std::uint32_t> read_handle(const Json& json) {
   TRY(const std::int64_t handle, json.integer());
   if (handle < 0 || handle > std::numeric_limits<std::uint32_t>::max())
-    return json.fault("is no debug handle");
+    return json.fault("is not a debug handle");
   return static_cast<std::uint32_t>(handle);
 }
 
@@ -78,7 +78,7 @@ Status read_methods(const Json& root, DebugMap& map) {
       TRY(const Json index, object.field("index"));
       TRY(const std::int64_t number, index.integer());
       if (number != static_cast<std::int64_t>(instructions.size()))
-        return index.fault("is not the instruction's place in the list");
+        return index.fault("is not the index of the instruction in the list");
       TRY(instructions.emplace_back(), read_instruction(object));
       return {};
     });
@@ -91,7 +91,7 @@ Status read_nodes(const Json& root, DebugMap& map) {
     std::uint32_t handle = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), handle);
     if (error != std::errc() || end != key.data() + key.size())
-      return object.fault("its key is no debug handle");
+      return object.fault("its key is not a debug handle");
     MappedNode& node = map.nodes[handle];
     TRY(node.file, read_text(object, "file"));
     TRY(node.module, read_text(object, "module"));
@@ -110,7 +110,7 @@ Result<DebugMap> read_debug_map(std::span<const std::byte> file, const std::stri
   const Json root(document);
   TRY(const Json version, root.field("version"));
   TRY(const std::int64_t number, version.integer());
-  if (number != map_version) return version.fault("is no debug map of this version of Depute");
+  if (number != map_version) return version.fault("is not a debug map of this version of Depute");
   DebugMap map;
   TRY_STATUS(read_methods(root, map));
   TRY_STATUS(read_nodes(root, map));

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/program/text.h"
-#include "ir/text/compact.h"
+#include "depute/program/parse.h"
 #include "ir/debug_handles.h"
+#include "ir/text/compact.h"
 #include "read/foreign_file.h"
 #include "read/pt2/read_pt2.h"
 #include "read/pt2/srepr.h"
@@ -123,14 +123,13 @@ namespace {
 
 Status join(Program& to, Program from, Name name) {
   if (from.methods.size() != 1) {
-    return failure(
-        "read", name.str(),
-        fmt::format("a method is read from a file with one method, this one has {}", from.methods.size()));
+    return failure("read", name.str(),
+                   fmt::format("expected a file with one method, got {}", from.methods.size()));
   }
   if (to.find_method(name.str()) != nullptr)
-    return failure("read", name.str(), "there is a method of this name already");
+    return failure("read", name.str(), "a method with this name exists already");
   if (!from.delegates.empty())
-    return failure("read", name.str(), "a program with delegates cannot be joined to another");
+    return failure("read", name.str(), "a program with delegates cannot be added as a method");
   if (from.ops != to.ops) use_ops(from, to.ops);
   const std::uint32_t last = last_debug_handle(to);  // handles of each file start at 1
   TRY_STATUS(next_debug_handle(last, last_debug_handle(from)));

@@ -34,7 +34,7 @@ Failure internal::failure_of_foreign(Failure place) {
       place.error().message = std::string("it threw: ") + exception.what();
     }
   } catch (...) {
-    place.error().message = "it threw something that is no exception";
+    place.error().message = "it threw a value that is not a std::exception";
   }
   return place;
 }

@@ -203,7 +203,7 @@ Status OutputFile::undo_swap() {
   if (swap_files(temporary_.path(), place_)) return {};
   std::string kept = temporary_.path();
   temporary_.release();
-  return failure("write", path_, fmt::format("cannot be put back; what it was is in {}", kept));
+  return failure("write", path_, fmt::format("cannot be restored; the old content is in {}", kept));
 }
 
 }  // namespace depute

@@ -122,8 +122,8 @@ Status OutputSet::reserve(const std::string& option, const std::string& path) {
     bool is_same = entry->descriptor ? entry->descriptor == other->descriptor : entry->path == other->path;
     if (entry->may_be_shared()) continue;
     if (!is_same && !is_same_file(other->place, entry->place)) continue;
-    return failure("usage", option, fmt::format("{} is written by {} already", path, other->option),
-                   "give each output a name of its own");
+    return failure("usage", option, fmt::format("{} is also the output of {}", path, other->option),
+                   "give each output a different name");
   }
   TRY_STATUS(check_place(*entry));
   entries_.push_back(std::move(entry));
@@ -156,14 +156,14 @@ Status OutputSet::check_place(const Entry& entry) const {
     return is_open ? Status() : fail("is not open for writing");
   }
   if (entry.path.empty()) return failure("usage", entry.option, "a file name is needed");
-  if (entry.place.is_directory()) return fail("is a directory", "name the file in it");
+  if (entry.place.is_directory()) return fail("is a directory", "name a file in it");
   if (entry.path.ends_with('/')) return fail("names a directory, not a file");
   if (entry.place.exists && access(entry.path.c_str(), W_OK) != 0) return fail(std::strerror(errno));
   if (entry.is_stream) return {};
   const std::string folder = std::filesystem::path(entry.place.path).parent_path().string();
-  if (!place_of_path(folder).is_directory()) return fail(fmt::format("there is no folder {}", folder));
+  if (!place_of_path(folder).is_directory()) return fail(fmt::format("the folder {} does not exist", folder));
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  return fail(fmt::format("cannot make files in {}: {}", folder, std::strerror(errno)));
+  return fail(fmt::format("cannot create files in {}: {}", folder, std::strerror(errno)));
 }
 
 Result<std::unique_ptr<Output>> OutputSet::open(const std::string& path) {

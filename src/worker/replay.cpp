@@ -24,7 +24,7 @@ Result<Replay> read_replay(const std::string& folder) {
   const Message json = Message::parse(first, first + text.size(), nullptr, false);
   const bool is_sound = json.is_object() && json.contains("program") && json.at("program").is_string() &&
                         json.contains("request") && json.at("request").is_object();
-  if (!is_sound) return failure("replay", path, "it is no request to a worker");
+  if (!is_sound) return failure("replay", path, "it is not a request to a worker");
   return Replay{json.at("program").get<std::string>(), json.at("request")};
 }
 

@@ -134,7 +134,7 @@ class BackendServer {
       try {
         return answer(Message::parse(line));
       } catch (const nlohmann::json::exception& exception) {
-        return failure("protocol", "", fmt::format("the request cannot be read: {}", exception.what()));
+        return failure("protocol", "", fmt::format("the request is invalid: {}", exception.what()));
       }
     });
     return answered ? is_open_ : say({{"error", json_of(answered.error())}});
@@ -149,7 +149,7 @@ class BackendServer {
     if (call == "keep") return keep(request);
     if (call == "partition") return partition(request);
     if (call == "preprocess") return preprocess(request);
-    return failure("protocol", "call", fmt::format("there is no call '{}'", call));
+    return failure("protocol", "call", fmt::format("unknown call '{}'", call));
   }
 
   Status describe(const Message& request) {
@@ -164,8 +164,9 @@ class BackendServer {
                                   .together = traits_.together,
                                   .reads_compact = true};
     if (const int asked = request.value("protocol", 0); asked != worker_protocol)
-      return failure("protocol", "",
-                     fmt::format("this worker speaks protocol {}, not {}", worker_protocol, asked));
+      return failure(
+          "protocol", "",
+          fmt::format("this worker uses protocol {}, but the request uses {}", worker_protocol, asked));
     if (entry_.support && request.value("support", true)) {
       TRY(description.support, support_matrix(entry_));
     }
@@ -210,7 +211,7 @@ class BackendServer {
     const auto bytes = all.subspan(at, size);
     const auto form = place.value("form", std::string());
     if (form == compact_form) return parse_compact(bytes, path, registry_.ops());
-    if (!form.empty()) return failure("protocol", "form", fmt::format("there is no form '{}'", form));
+    if (!form.empty()) return failure("protocol", "form", fmt::format("unknown form '{}'", form));
     return parse_program({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, registry_.ops());
   }
 
@@ -279,7 +280,7 @@ class BackendServer {
     for (const auto& [method, partitions] : given.methods) {
       const auto found = std::ranges::find(all, method, &MethodResults::method);
       if (found == all.end() || found->results.size() != partitions.size())
-        return failure("backend", method, "it gave not one result for each partition");
+        return failure("backend", method, "it did not return one result per partition");
       std::ranges::move(found->results, std::back_inserter(results));
     }
     for (std::size_t i = 0; i < results.size(); ++i) TRY_STATUS(tell(results[i], given.programs[i], file));

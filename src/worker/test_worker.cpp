@@ -21,7 +21,7 @@ Status refuses_unknown_calls(const std::string& program, const WorkerOptions& op
     TRY(const bool is_refused, worker->is_refused(request));
     if (!is_refused)
       return failure("test-backend", request.dump(),
-                     "it answered what cannot be answered, and not with an error");
+                     "it accepted an invalid request instead of returning an error");
   }
   return {};
 }
@@ -30,14 +30,14 @@ Status refuses_unknown_options(const BackendEntry& entry) {
   const auto made = make_partitioner(entry, {{"no_such_option", "1"}});
   if (!made && made.error().code == "usage") return {};
   if (!made) return Failure(made.error());
-  return failure("test-backend", "options", "it takes an option that it does not list");
+  return failure("test-backend", "options", "it accepts an option that it does not list");
 }
 
 Status describes_itself_the_same(const std::string& program, const WorkerOptions& options) {
   TRY(const auto one, WorkerConnection::open(program, options));
   TRY(const auto other, WorkerConnection::open(program, options));
   if (json_of(one->description()) == json_of(other->description())) return {};
-  return failure("test-backend", "describe", "two processes say different things of the backend");
+  return failure("test-backend", "describe", "two processes describe the backend differently");
 }
 
 // The lowered program, and its number of delegates.
@@ -63,7 +63,7 @@ Result<std::size_t> lowers_the_same(const Compiler& compiler, const std::string&
   TRY(const Lowered one, lower_with(compiler, name, model, 1));
   TRY(const Lowered several, lower_with(compiler, name, model, 4));
   if (!std::ranges::equal(one.file.pte, several.file.pte))
-    return failure("test-backend", model, "one process and four give different bytes");
+    return failure("test-backend", model, "one process and four processes give different bytes");
   return one.delegates;
 }
 
@@ -78,13 +78,12 @@ Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std:
     const auto note = [&](std::string what, const Status& done) {
       checks.push_back({std::move(what), done ? std::nullopt : std::optional(done.error())});
     };
-    note("describes itself the same in two processes", describes_itself_the_same(absolute, options));
+    note("describes itself identically in two processes", describes_itself_the_same(absolute, options));
     if (checks.back().fault) return checks;
-    note("answers what it does not know with an error, and goes on",
-         refuses_unknown_calls(absolute, options));
+    note("returns an error for an invalid request, and continues", refuses_unknown_calls(absolute, options));
     Compiler compiler;
     TRY(BackendEntry entry, worker_backend(name, program, options));
-    note("refuses an option that it does not list", refuses_unknown_options(entry));
+    note("rejects an option that it does not list", refuses_unknown_options(entry));
     TRY_STATUS(compiler.put(std::move(entry)));
     for (const std::string& model : models) {
       const Result<std::size_t> delegates = lowers_the_same(compiler, name, model);

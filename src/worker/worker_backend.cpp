@@ -49,7 +49,7 @@ class WorkerPool {
     const std::lock_guard lock(mutex_);
     if (id_.empty()) id_ = connection->description().id;
     if (id_ != connection->description().id)
-      return connection->fail(WorkerFault::BadAnswer, fmt::format("its id was '{}', and is '{}' now", id_,
+      return connection->fail(WorkerFault::BadAnswer, fmt::format("its id changed from '{}' to '{}'", id_,
                                                                   connection->description().id));
     return connection;
   }
@@ -236,7 +236,7 @@ class WorkerBackend : public Backend {
     struct stat info{};
     const auto end = static_cast<std::size_t>(storage.bytes().data() + storage.size() - file->bytes().data());
     if (fstat(file->descriptor(), &info) == 0 && static_cast<std::size_t>(info.st_size) >= end) return {};
-    return failure("worker.bad-answer", file->path(), "the file became shorter after it was told of");
+    return failure("worker.bad-answer", file->path(), "the file became shorter after the request");
   }
 
   static Status check_files(const PreprocessResult& result) {
@@ -366,7 +366,7 @@ Status check_other_requests(const Registry& registry, const std::vector<BackendR
       return failure(
           "usage", "--backend",
           fmt::format("'{}' and '{}' have the same id, {}", request.name, added.name, backend.id()),
-          "ask one of them");
+          "use one of them");
   }
   return {};
 }
@@ -445,7 +445,7 @@ Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests, co
       request.name = worker_name(program.c_str());
       request.program.clear();
       if (!is_program(program))
-        return failure("usage", "--backend", fmt::format("'{}' is no program that can be run", program));
+        return failure("usage", "--backend", fmt::format("'{}' is not an executable program", program));
     } else if (compiler.registry().find(request.name) == nullptr) {
       program = find_worker(request.name);
       if (program.empty()) request.sought = fmt::format("depute-backend-{} on PATH", request.name);

@@ -124,8 +124,8 @@ Result<WorkerDescription> WorkerConnection::describe(bool with_support) {
   try {
     const int protocol = answer.at("protocol").get<int>();
     if (protocol != worker_protocol)
-      return fail(WorkerFault::Version, fmt::format("it speaks protocol {}, and this compiler speaks {}",
-                                                    protocol, worker_protocol));
+      return fail(WorkerFault::Version,
+                  fmt::format("it uses protocol {}, but this compiler uses {}", protocol, worker_protocol));
     WorkerDescription description = description_of(answer);
     if (description.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
     return description;
@@ -208,7 +208,7 @@ Result<Message> WorkerConnection::read(Result<std::string> line) {
   Message answer = Message::parse(*line, nullptr, false);
   if (answer.is_discarded() || !answer.is_object())
     return fail(WorkerFault::BadAnswer,
-                fmt::format("its answer is no JSON object: '{}'", printable(line->substr(0, 80))));
+                fmt::format("its answer is not a JSON object: '{}'", printable(line->substr(0, 80))));
   if (!answer.contains("error")) return answer;
   try {
     Diagnostic told = diagnostic_of_json(answer.at("error"));
@@ -225,7 +225,7 @@ Result<Message> WorkerConnection::read(Result<std::string> line) {
 
 Failure WorkerConnection::bad_answer(const Diagnostic& fault) {
   return fail(WorkerFault::BadAnswer,
-              fmt::format("its answer to '{}' cannot be read: {}{}{}", request_.value("call", std::string()),
+              fmt::format("its answer to '{}' is invalid: {}{}{}", request_.value("call", std::string()),
                           printable(fault.where), fault.where.empty() ? "" : ": ", printable(fault.message)));
 }
 
@@ -258,13 +258,13 @@ void WorkerConnection::close_result() {
 Status WorkerConnection::open_result(const std::string& name) {
   if (name == result_name_ && result_descriptor_ >= 0) return {};
   if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
-    return failure("file", printable(name), "it is no name of a file in the worker's folder");
+    return failure("file", printable(name), "it is not the name of a file in the worker's folder");
   const int descriptor = openat(work_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return failure("file", printable(name), std::strerror(errno));
   struct stat info{};
   if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink > 1) {
     ::close(descriptor);
-    return failure("file", printable(name), "it is no regular file of its own");
+    return failure("file", printable(name), "it is not a regular file in that folder");
   }
   close_result();
   result_descriptor_ = descriptor;
@@ -302,7 +302,7 @@ Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const Message& pl
   const auto size = place.value("size", all);
   if (at > all || size > all - at)
     return failure("file", printable(result_name_),
-                   fmt::format("it has {} bytes, and {} from {} are named", all, size, at));
+                   fmt::format("it has {} bytes, but {} from {} are referenced", all, size, at));
   return result_bytes(at, size);
 }
 

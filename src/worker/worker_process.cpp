@@ -145,7 +145,8 @@ std::vector<std::string> last_lines(std::string_view words) {
   while (!words.empty() && lines.size() < told_lines) {
     const std::size_t end = words.rfind('\n');
     std::string_view line = end == words.npos ? words : words.substr(end + 1);
-    if (!line.empty()) lines.push_back(fmt::format("its last words: {}", line.substr(0, 400)));
+    if (!line.empty())
+      lines.push_back(fmt::format("last lines of its standard error: {}", line.substr(0, 400)));
     words = end == words.npos ? std::string_view() : words.substr(0, end);
   }
   std::ranges::reverse(lines);
@@ -270,26 +271,25 @@ Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_
 Failure WorkerProcess::ended() {
   const auto last = Clock::now() + 1s;  // time between closing its output and exiting
   while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
-  if (!has_ended()) return fail(WorkerFault::Ended, "it closed its standard output before it had answered");
+  if (!has_ended()) return fail(WorkerFault::Ended, "it closed its standard output before answering");
   read_words();
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
   if (info.si_code == CLD_EXITED)
-    return fail(WorkerFault::Ended,
-                fmt::format("it ended with exit code {} before it had answered", info.si_status));
+    return fail(WorkerFault::Ended, fmt::format("it exited with code {} before answering", info.si_status));
   if (info.si_status == SIGXFSZ)
     return fail(WorkerFault::TooLarge,
                 fmt::format("it wrote a file of more than {}", size_text(limits_.max_bytes)),
                 "--worker-space allows more");
   return fail(WorkerFault::Crashed,
-              fmt::format("signal {} ended it ({})", info.si_status, strsignal(info.si_status)));
+              fmt::format("it was killed by signal {} ({})", info.si_status, strsignal(info.si_status)));
 }
 
 Result<std::string> WorkerProcess::ask(std::string_view line) {
   if (pid_ < 0) return fail(WorkerFault::Ended, "it is gone");
   if (answer_.size() > taken_)
     return fail(WorkerFault::BadAnswer,
-                fmt::format("it said more than it was asked: '{}'", printable(answer_.substr(taken_, 80))));
+                fmt::format("it wrote an unexpected answer: '{}'", printable(answer_.substr(taken_, 80))));
   return wait_for_line(std::string(line) + "\n");
 }
 
@@ -323,7 +323,7 @@ Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
     if (is_open && ends[0].revents == 0 && has_ended())
       is_open = read_answer() && answer_.find('\n') != answer_.npos;
     if (now >= last)
-      return fail(WorkerFault::TimedOut, fmt::format("it gave no answer in {} s", limits_.seconds),
+      return fail(WorkerFault::TimedOut, fmt::format("it did not answer within {} s", limits_.seconds),
                   "--worker-time allows more");
   }
 }

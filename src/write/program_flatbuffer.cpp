@@ -274,9 +274,9 @@ Result<flatbuffers::DetachedBuffer> build_program_flatbuffer(const Plan& plan, c
   std::uint64_t bound = size_bound(plan, layout);
   if (bound > max_flatbuffer_bytes) {
     return failure("write_pte", "",
-                   fmt::format("the plan may take {} bytes, and a .pte's flatbuffer holds {}", bound,
-                               max_flatbuffer_bytes),
-                   "lower the methods into several files");
+                   fmt::format("the plan may need {} bytes, but the flatbuffer of a .pte is limited to {}",
+                               bound, max_flatbuffer_bytes),
+                   "lower the methods to separate files");
   }
   return ProgramBuilder(plan, layout).run();
 }

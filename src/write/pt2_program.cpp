@@ -273,13 +273,12 @@ class Pt2GraphWriter {
       case Type::Kind::Bool:
         break;
     }
-    return unknown(fmt::format("%{} is of the type {}, which is not written", name, str(type)));
+    return unknown(fmt::format("%{} has type {}, which .pt2 files do not support", name, str(type)));
   }
 
   Result<Json> define_symbolic(Json& table, std::string_view kind, const std::string& name,
                                const Type& type) {
-    if (type.expr == nullptr)
-      return unknown(fmt::format("the value of %{} is not known as an expression", name));
+    if (type.expr == nullptr) return unknown(fmt::format("the value of %{} has no expression", name));
     table[name] = sizes_.expression(type.expr);
     return Json{{kind, {{"as_name", name}}}};
   }
@@ -296,7 +295,8 @@ class Pt2GraphWriter {
       case Type::Kind::SymBool:
         return Json{{"as_sym_bool", {{"as_name", name}}}};
       default:
-        return unknown(fmt::format("%{} is of the type {}, which is not written", name, str(value.type())));
+        return unknown(
+            fmt::format("%{} has type {}, which .pt2 files do not support", name, str(value.type())));
     }
   }
 
@@ -351,8 +351,8 @@ class Pt2GraphWriter {
   // Writes an empty graph for a delegate; the caller replaces it with its own representation.
   Result<Json> delegate(Name key) {
     if (!options_.calls_delegates)
-      return unknown("it calls a delegate, which torch has no form of",
-                     "give the program before parts of it are delegated");
+      return unknown("it calls a delegate, which torch does not support",
+                     "use the program before to_backend()");
     const std::string name = fmt::format("lowered_module_{}", delegates_.size());
     const auto [known, is_new] = delegates_.try_emplace(key, name);
     Json body = {{"inputs", Json::array()}, {"outputs", Json::array()}, {"nodes", Json::array()}};
@@ -390,7 +390,7 @@ class Pt2GraphWriter {
       }
       return Json{{known.list, std::move(told)}};
     }
-    return unknown("an argument is a list of several kinds, which torch's schema has no form of");
+    return unknown("an argument is a list of mixed kinds, which torch's schema does not support");
   }
 
   Result<Json> call(const Node& node) {
@@ -398,7 +398,7 @@ class Pt2GraphWriter {
     std::string op(node.op().str());
     const bool is_delegate = is_delegate_call(node);
     if (def != nullptr && def->origin == OpOrigin::Compiler && !is_delegate)
-      return unknown(fmt::format("{} is the compiler's own, which torch does not have", op));
+      return unknown(fmt::format("{} is internal to the compiler and not available in torch", op));
     const bool is_higher_order = is_delegate || op.starts_with("higher_order.");
     Json inputs = Json::array();
     for (std::size_t i = 0; i < node.args().size(); ++i) {
@@ -410,8 +410,7 @@ class Pt2GraphWriter {
     }
     if (def == nullptr && !options_.leaves_names && !node.args().empty() && op.find('.') != op.npos &&
         !is_higher_order && torch_target(op) != op)
-      return unknown(
-          fmt::format("the schema of {} is not known, and torch wants the names of arguments", op));
+      return unknown(fmt::format("the schema of {} is unknown, but torch requires argument names", op));
     for (const NamedArgument& named : node.kwargs()) {
       TRY(Json told, argument(named.value));
       inputs.push_back({{"name", named.name.str()}, {"arg", std::move(told)}, {"kind", keyword}});
@@ -496,7 +495,7 @@ Result<Json> input_spec_json(const InputSpec& spec, const Value& input, const Js
       break;
   }
   return failure("write_pt2", fmt::format("input %{}", input.name().str()),
-                 "it is an object or a token, which is not written");
+                 "objects and tokens cannot be written");
 }
 
 Result<Json> output_spec_json(const OutputSpec& spec, const Json& argument) {
@@ -515,7 +514,7 @@ Result<Json> output_spec_json(const OutputSpec& spec, const Json& argument) {
     case OutputSpec::Kind::Token:
       break;
   }
-  return failure("write_pt2", "outputs", "a token is not written");
+  return failure("write_pt2", "outputs", "tokens cannot be written");
 }
 
 Json leaves(std::size_t count) {

@@ -35,7 +35,8 @@ Status write_npz(const NamedArrays& arrays, Output& output) {
   for (const auto& [name, data] : arrays) {
     const std::string_view descr = npy_descr(data.type.dtype);
     if (descr.empty())
-      return failure("write", name, fmt::format("numpy has no arrays of {}", depute::name(data.type.dtype)));
+      return failure("write", name,
+                     fmt::format("numpy does not support arrays of {}", depute::name(data.type.dtype)));
     const std::string header = npy_header(descr, data.type);
     const TensorData dense = data.contiguous();
     const auto head = std::as_bytes(std::span(header));

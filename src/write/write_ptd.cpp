@@ -23,7 +23,7 @@ Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
   std::uint64_t bound = 1024;
   for (const PtdEntry& entry : entries) bound += entry.key.size() + ptd_entry_bytes;
   if (bound > max_flatbuffer_bytes) {
-    return failure("write_ptd", "", fmt::format("{} names are more than a .ptd file holds", entries.size()));
+    return failure("write_ptd", "", fmt::format("{} names exceed the limit of a .ptd file", entries.size()));
   }
   flatbuffers::FlatBufferBuilder builder;
   std::vector<Offset<ft01::DataSegment>> segments;

@@ -207,7 +207,7 @@ std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layo
 Status check_alignment(std::string_view option, std::uint64_t alignment) {
   if (is_alignment(alignment)) return {};
   return failure("write_pte", option,
-                 fmt::format("{} is no power of two from 1 to {}", alignment, max_alignment));
+                 fmt::format("{} is not a power of two from 1 to {}", alignment, max_alignment));
 }
 
 // Distributes data: the named data of the .pte, and the entries of each .ptd file.
@@ -233,9 +233,10 @@ Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::str
   bool is_same =
       blob.size == data.storage->size() && blob.offset == 0 && have_same_bytes(*blob.storage, *data.storage);
   if (!is_same) {
-    return failure("write_pte", owner,
-                   fmt::format("its data \"{}\" differ from the constant of this name", data.key),
-                   "backends must derive a key from the bytes it names");
+    return failure(
+        "write_pte", owner,
+        fmt::format("its named data \"{}\" differs from the constant with the same name", data.key),
+        "backends must derive each key from the bytes");
   }
   constant.blob.alignment = std::max<std::uint64_t>(constant.blob.alignment, data.alignment);
   return {};
@@ -248,7 +249,7 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
   for (const ExternalConstant& constant : plan.external) {
     if (constant.file >= options.ptd.size())
       return failure("write_pte", path,
-                     "the plan has external constants, and there is no .ptd file for them");
+                     "the plan has external constants, but no .ptd file is given for them");
     std::vector<PtdEntry>& entries = result.files[options.ptd[constant.file].path];
     constants.emplace(constant.tensor.name, std::pair(&entries, entries.size()));
     entries.push_back({constant.tensor.name, constant_blob(constant.data), constant.tensor});
@@ -304,7 +305,7 @@ Status check_payloads(const Program& program) {
     if (delegate->processed_bytes == nullptr)
       return failure("write_pte", place, "it has no payload", "lower the program without without_payloads");
     if (delegate->processed_bytes->is_elided() || has_elided_named_data(*delegate)) {
-      return failure("write_pte", place, "this text leaves out bytes of its payload",
+      return failure("write_pte", place, "the program text omits bytes of its payload",
                      "print the program with `depute show --data`");
     }
   }
@@ -348,8 +349,8 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
     if (distribution.files.contains(file_of.path)) continue;
     summary.warnings.push_back(
         file_of.pattern == "*"
-            ? fmt::format("nothing lies outside of the program: {} was not written", file_of.path)
-            : fmt::format("no data are named {}: {} was not written", file_of.pattern, file_of.path));
+            ? fmt::format("the program has no external data: {} was not written", file_of.path)
+            : fmt::format("no data matches {}: {} was not written", file_of.pattern, file_of.path));
   }
   for (const auto& ptd : external) TRY_STATUS(ptd->commit());
   TRY_STATUS(file->commit());

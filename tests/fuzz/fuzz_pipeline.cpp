@@ -28,8 +28,8 @@
 #include "depute/program/text.h"
 #include "ir/verify.h"
 #include "read/pt2/archive.h"
-#include "read/pte.h"
 #include "read/pt2/read_pt2.h"
+#include "read/pte.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
 #include "zip_writer.h"
@@ -50,7 +50,7 @@ using nlohmann::ordered_json;
 // A program may be refused for what it is; it may not find a bug of ours.
 void check_refusal(const Diagnostic& diagnostic) {
   if (diagnostic.code == "internal") fail("internal", diagnostic.str());
-  if (diagnostic.message.find("is broken after this pass") != std::string::npos)
+  if (diagnostic.message.find("is invalid after this pass") != std::string::npos)
     fail("pass", diagnostic.str());
   if (diagnostic.code.ends_with("not-deterministic") || diagnostic.code.ends_with("changed-program"))
     fail("contract", diagnostic.str());

@@ -394,7 +394,7 @@ class Case:
 
 # --- lowering and running
 
-TYPES_TOLD = re.compile(r"the file gives this node the type (.*?), its op makes (.*?)$", re.MULTILINE)
+TYPES_TOLD = re.compile(r"the file declares type (.*?) for this node, but its op returns (.*?)$", re.MULTILINE)
 
 
 def lower_in_process(text, backend):

@@ -111,4 +111,4 @@ def test_an_op_that_converts_inside_is_refused(tmp_path):
 
     torch.export.save(torch.export.export(Recurrent(), (torch.ones(2, 2, 2),)), tmp_path / "m.pt2")
     done = depute("lower", tmp_path / "m.pt2", "-o", tmp_path / "m.pte")
-    assert done.code == 1 and "autocast converts inside" in done.stderr and "leave the region for it" in done.stderr
+    assert done.code == 1 and "converted step by step internally" in done.stderr and "disable autocast for it" in done.stderr

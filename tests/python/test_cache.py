@@ -164,7 +164,7 @@ def test_the_oldest_go_when_it_is_full(cache, tmp_path):
 def test_results_larger_than_the_cache_are_told(cache, tmp_path):
     model, out = write_model(tmp_path / "m.ir"), tmp_path / "m.pte"
     found, count, notes = lowered(model, out, cache, "--cache-size", "100")
-    assert (found, count) == (0, 2) and not entries(cache) and "larger than the cache" in notes[0]
+    assert (found, count) == (0, 2) and not entries(cache) and "exceeds the cache size" in notes[0]
     assert out.read_bytes() == plain(model, tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_a_folder_that_cannot_be_written_is_still_read(cache, tmp_path):
     write_model(model, b=3)
     run = depute_as_nobody("lower", model, "--backend", "xnnpack", "--cache", cache, "-o", out)
     assert run.code == 0, run.stderr
-    assert re.search(r"^note: a result cannot be kept in .*Permission denied$", run.stdout, re.MULTILINE), run.stdout
+    assert re.search(r"^note: cannot store a result in .*Permission denied$", run.stdout, re.MULTILINE), run.stdout
     assert out.read_bytes() == plain(model, tmp_path)
     cache.chmod(0o755)
 
@@ -202,9 +202,9 @@ def test_verify_asks_the_backend(cache, tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--cache-size", "1G"), "there is no cache"),
-        (("--cache", "DIR", "--cache-size", "1X"), "'1X' is no size"),
-        (("--cache", "DIR", "--cache-size", "-1"), "'-1' is no size"),
+        (("--cache-size", "1G"), "no cache is given"),
+        (("--cache", "DIR", "--cache-size", "1X"), "'1X' is not a size"),
+        (("--cache", "DIR", "--cache-size", "-1"), "'-1' is not a size"),
         (("--cache", "DIR", "--cache-size", "99999999999T"), "is no size"),
         (("--cache", "FILE"), "cache"),
     ],

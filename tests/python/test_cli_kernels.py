@@ -46,8 +46,8 @@ def test_lower_names_all_missing_kernels_at_once(many, tmp_path):
         "error[plan.no-kernel]: methods first, second: ExecuTorch's runtime has no kernel for 6 nodes of 2 operators",
         "  4 x mylib.spin.default: model.py:10 (a), model.py:11 (b), model.py:14 and 1 more",
         "  2 x mylib.twist.default: model.py:13, model.py:20",
-        "  help: choose a backend that takes them, name kernels that the application registers by --kernels FILE, or write "
-        "the model without them; "
+        "  help: choose a backend that supports them, name the application's kernels with --kernels FILE, or replace "
+        "them in the model; "
         "`depute explain` shows every node",
     ]
 
@@ -64,7 +64,7 @@ def test_one_missing_kernel_keeps_its_place(tmp_path):
     assert first == (
         "error[plan.no-kernel]: method forward, node a: ExecuTorch's runtime has no kernel for mylib.spin.default"
     )
-    assert source == "  at model.py:10" and hint.startswith("  help: name its kernel by --kernels FILE")
+    assert source == "  at model.py:10" and hint.startswith("  help: name its kernel with --kernels FILE")
 
 
 REFUSED = {"a", "b", "d", "e", "f", "s"}

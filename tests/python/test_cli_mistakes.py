@@ -16,7 +16,7 @@ MLP = sample("mlp")
         (("lower", MLP, "--bakend", "xnnpack"), "did you mean --backend?"),
         (("lower", MLP, "--reprot=r.json"), "did you mean --report?"),
         (("explian", MLP), "did you mean explain?"),
-        (("--backend", "xnnpack", "lower", MLP), "stands before the command"),
+        (("--backend", "xnnpack", "lower", MLP), "is before the command"),
         ((MLP,), "the commands are lower, explain, doctor, show, size, diff, extract, graph, profile, backends, verify, replay, test-backend, completion, man"),
         (("verify", MLP, "m.pte", "--inputs", "x.pt"), "`python -m depute verify`"),
         (("lower", MLP, MLP), "mlp.pt2"),
@@ -26,21 +26,21 @@ MLP = sample("mlp")
         (("lower", MLP, "--quiet", "--verbose"), "--quiet"),
         (("lower", MLP, "-o", ""), "-o"),
         (("lower", MLP, "--report", ""), "--report"),
-        (("lower", MLP, "--report", "r.txt"), "ends in none of .json, .html, .md, .sarif, .annotations"),
-        (("lower", MLP, "--ptd", "weights.bin"), "is no name of a .ptd file"),
+        (("lower", MLP, "--report", "r.txt"), "must end in one of .json, .html, .md, .sarif, .annotations"),
+        (("lower", MLP, "--ptd", "weights.bin"), "is not the name of a .ptd file"),
         (("lower", MLP, "--require", "nonsense"), "cannot read 'nonsense'"),
         (("lower", MLP, "--require", "coverage>=much"), "cannot read 'coverage>=much'"),
         (("lower", MLP, "--require", "coverage>=nan"), "cannot read 'coverage>=nan'"),
         (("lower", MLP, "--require", "partitions<=2%"), "cannot read 'partitions<=2%'"),
         (("lower", MLP, "--require", "coverage>=95%,,"), "cannot read ''"),
         (("lower", MLP, "--require", ""), "--require"),
-        (("lower", MLP, "--backend", ""), "a backend needs a name"),
+        (("lower", MLP, "--backend", ""), "the backend has no name"),
         (("lower", MLP, "--backend", "xnnpak"), "built in: demo, xnnpack"),
         (("lower", MLP, "--backend", "xnnpack", "--backend", "xnnpack"), "twice"),
         (("lower", MLP, "--backend", "xnnpack:"), "key=value"),
         (("lower", MLP, "--backend", "xnnpack:mode"), "key=value"),
-        (("lower", MLP, "--backend", "xnnpack:mode=fx,mode=apart"), "mode is given twice"),
-        (("lower", MLP, "--backend", "xnnpack:layer_norm=true,layer_norm=false"), "layer_norm is given twice"),
+        (("lower", MLP, "--backend", "xnnpack:mode=fx,mode=apart"), "duplicate option mode"),
+        (("lower", MLP, "--backend", "xnnpack:layer_norm=true,layer_norm=false"), "duplicate option layer_norm"),
         (("lower", MLP, "--backend", "xnnpack:nosuch=1"), "unknown option"),
         (("lower", MLP, "--backend", "demo:nosuch=1"), "unknown option"),
         (("lower", "--method", "forward"), "NAME=FILE"),
@@ -119,7 +119,7 @@ def test_the_same_file_as_two_methods(tmp_path):
 
 def test_the_method_of_the_model_named_again(tmp_path):
     run = depute("lower", MLP, "--method", f"forward={MLP}", "-o", tmp_path / "out.pte")
-    assert run.code == 1 and "there is a method of this name already" in run.stderr
+    assert run.code == 1 and "a method with this name exists already" in run.stderr
 
 
 def test_reader_that_goes_away(tmp_path):

@@ -110,7 +110,7 @@ def test_two_outputs_with_one_path(outputs, model, tmp_path):
 @pytest.mark.parametrize("option", ["-o", "--report", "--debug-map"])
 @pytest.mark.parametrize(
     "path, words",
-    [("absent/a.json", "there is no folder"), ("folder.json", "is a directory"), ("m.pt2/a.json", "m.pt2")],
+    [("absent/a.json", "does not exist"), ("folder.json", "is a directory"), ("m.pt2/a.json", "m.pt2")],
 )
 def test_outputs_are_checked_before_any_work(option, path, words, model, tmp_path):
     (tmp_path / "folder.json").mkdir()

@@ -53,7 +53,7 @@ def test_colors_on_a_terminal_alone(command, tmp_path):
 
 def test_choices_of_color():
     run = depute(*EXPLAIN, "--color=nevr")
-    assert run.code == 2 and "'nevr' is none of auto, always, never; did you mean never?" in run.stderr
+    assert run.code == 2 and "'nevr' is invalid; expected one of auto, always, never; did you mean never?" in run.stderr
     assert depute(*EXPLAIN, "--color").code == 2
 
 

@@ -51,7 +51,7 @@ def test_a_name_that_is_taken(constants, tmp_path):
     arguments = [part for constant in constants for part in ("--constant", constant)]
     run = depute("lower", sample("mlp"), *arguments, "-o", pte)
     assert_refused(run, pte)
-    assert "a method of this name" in run.stderr
+    assert "a method with this name" in run.stderr
 
 
 @pytest.mark.parametrize(

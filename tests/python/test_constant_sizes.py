@@ -40,4 +40,4 @@ def test_sizes_read_from_constants(tmp_path):
 def test_sizes_read_from_mutated_buffers_need_a_bound(tmp_path):
     torch.export.save(torch.export.export(OfBuffer(), (torch.randn(1, 3),)), tmp_path / "model.pt2")
     run = depute("lower", tmp_path / "model.pt2", "-o", tmp_path / "model.pte")
-    assert run.code != 0 and "needs a bound on u0" in run.stderr
+    assert run.code != 0 and "requires an upper bound on u0" in run.stderr

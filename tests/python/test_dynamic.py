@@ -224,7 +224,7 @@ def test_a_size_without_bound(tmp_path):
     model, call = Function(repeated), (torch.randn(2, 8), torch.tensor(3))
     torch.export.save(torch.export.export(model, call), tmp_path / "model.pt2")
     run = depute("lower", tmp_path / "model.pt2", "-o", tmp_path / "model.pte")
-    assert run.code == 1 and "needs a bound on u0" in run.stderr
+    assert run.code == 1 and "requires an upper bound on u0" in run.stderr
     lower(tmp_path / "model.pt2", tmp_path / "model.pte", "--bound", "u0=0..9")
     calls = [(call[0], torch.tensor(n)) for n in (3, 1, 9)]
     cases = [Case("forward", list(c), [model(*c)]) for c in calls]

@@ -118,7 +118,7 @@ def test_a_size_without_a_bound(unbounded, tmp_path):
     symbol = symbol_of(unbounded)
     run = depute("lower", unbounded, "-o", tmp_path / "m.pte")
     assert_refused(run, tmp_path / "m.pte")
-    assert f"needs a bound on {symbol}" in run.stderr and f"--bound {symbol}=..N" in run.stderr
+    assert f"requires an upper bound on {symbol}" in run.stderr and f"--bound {symbol}=..N" in run.stderr
     lower(unbounded, tmp_path / "m.pte", "--bound", f"{symbol}=1..64")
     program = Runtime.get().load_program(tmp_path / "m.pte")
     method = program.load_method("forward")
@@ -132,11 +132,11 @@ def test_a_size_without_a_bound(unbounded, tmp_path):
 @pytest.mark.parametrize(
     "bound, said",
     [
-        ("{0}=64", "is not of the form SIZE=MIN..MAX"),
-        ("{0}=9..3", "is not of the form SIZE=MIN..MAX"),
-        ("{0}=1..x", "is not of the form SIZE=MIN..MAX"),
-        ("=1..2", "is not of the form SIZE=MIN..MAX"),
-        ("rows=1..64", "no size of the program has a 'rows'"),
+        ("{0}=64", "must have the form SIZE=MIN..MAX"),
+        ("{0}=9..3", "must have the form SIZE=MIN..MAX"),
+        ("{0}=1..x", "must have the form SIZE=MIN..MAX"),
+        ("=1..2", "must have the form SIZE=MIN..MAX"),
+        ("rows=1..64", "the program has no symbol 'rows'"),
     ],
 )
 def test_wrong_bounds(bound, said, unbounded, tmp_path):
@@ -194,8 +194,8 @@ def test_a_backend_for_one_method(tmp_path):
     [
         ("nobody:xnnpack", "there is no method 'nobody'; the methods are forward"),
         ("forward:nobody", "there is no backend 'nobody'"),
-        ("xnnpack:mode", "option 'mode' is not of the form key=value"),
-        ("forward:xnnpack:mode", "option 'mode' is not of the form key=value"),
+        ("xnnpack:mode", "option 'mode' must have the form key=value"),
+        ("forward:xnnpack:mode", "option 'mode' must have the form key=value"),
     ],
 )
 def test_wrong_methods_of_backends(backend, said, tmp_path):

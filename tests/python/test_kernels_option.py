@@ -318,15 +318,15 @@ def test_results_of_its_own_among_those_given_back(tmp_path):
     {
         "no schema": ("shop::blend", "no schema"),
         "no library": ("blend(Tensor a) -> Tensor", "no schema"),
-        "no type": ("shop::blend(Tenser a) -> Tensor", "there is no type 'Tenser'"),
-        "no kernel": ("shop::blend(Tensor a) -> Tensor => ", "'' is no name of a kernel"),
-        "a kernel in words": ("shop::blend(Tensor a) -> Tensor => my kernel", "'my kernel' is no name of a kernel"),
-        "no tensor": ("shop::blend(Tensor a) -> int", "something else than tensors"),
-        "another's mark back": ("shop::blend(Tensor(a!) a) -> Tensor(b!)", "gives a view of an argument"),
-        "no result": ("shop::blend(Tensor a)", "its schema cannot be read"),
+        "no type": ("shop::blend(Tenser a) -> Tensor", "unknown type 'Tenser'"),
+        "no kernel": ("shop::blend(Tensor a) -> Tensor => ", "'' is not a kernel name"),
+        "a kernel in words": ("shop::blend(Tensor a) -> Tensor => my kernel", "'my kernel' is not a kernel name"),
+        "no tensor": ("shop::blend(Tensor a) -> int", "must return tensors only"),
+        "another's mark back": ("shop::blend(Tensor(a!) a) -> Tensor(b!)", "returns a view of an argument"),
+        "no result": ("shop::blend(Tensor a)", "its schema is invalid"),
         "a view back": ("shop::blend(Tensor(a) a) -> Tensor(a)", "is seen through"),
-        "a known op": ("aten::relu(Tensor a) -> Tensor", "there is an op of this name already"),
-        "twice": ("shop::halves(Tensor a) -> Tensor", "there is an op of this name already"),
+        "a known op": ("aten::relu(Tensor a) -> Tensor", "an op with this name exists already"),
+        "twice": ("shop::halves(Tensor a) -> Tensor", "an op with this name exists already"),
     }.values(),
 )
 def test_what_is_wrong_with_a_manifest(line, message, till, tmp_path):

@@ -320,11 +320,11 @@ def test_what_cannot_be_had_is_told_at_once():
     for function in (depute.to_edge, depute.to_edge_transform_and_lower):
         with pytest.raises(ValueError, match="debug_map"):
             function(exported, generate_etrecord=True)
-        with pytest.raises(depute.Error, match="a method of this name"):
+        with pytest.raises(depute.Error, match="a method with this name"):
             function(exported, constant_methods={"forward": 1})
         with pytest.raises(TypeError, match="Small; export it first"):
             function(model)
-    with pytest.raises(depute.Error, match="a method of this name"):
+    with pytest.raises(depute.Error, match="a method with this name"):
         depute.EdgeProgramManager(depute.load(DIGITS), constant_methods={"forward": 1})
     with pytest.raises(TypeError, match="calibrate: .* not list"):
         depute.to_edge_transform_and_lower(exported, quantize="static", calibrate=[torch.ones(1, 2, 4)])

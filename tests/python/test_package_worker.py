@@ -122,7 +122,7 @@ def test_the_package_tells_what_it_raises(place, monkeypatch):
         assert "worker.refused" in str(told.value)
     with pytest.raises(package.Error, match="cores=2"):
         flows(place, package.partitioner("chip", cores=2))
-    with pytest.raises(package.Error, match="no program that can be run"):
+    with pytest.raises(package.Error, match="is not an executable program"):
         flows(place, package.partitioner(f"exec:{place}/nothing"))
     flows(place, "chip")  # and goes on
 
@@ -247,7 +247,7 @@ def test_what_is_no_worker(place, chip, monkeypatch):
     monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
     with pytest.raises(package.Error, match="'xnnpack' is built in"):
         package.worker_backend("xnnpack")
-    with pytest.raises(package.Error, match="no program that can be run"):
+    with pytest.raises(package.Error, match="is not an executable program"):
         package.worker_backend(f"exec:{place}/nothing")
     with pytest.raises(TypeError, match="name"):
         package.worker_backend(3)

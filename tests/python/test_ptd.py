@@ -135,7 +135,7 @@ def test_files_by_name(backend, tmp_path):
     pte, up, table, none = (tmp_path / name for name in ("m.pte", "up.ptd", "table.ptd", "none.ptd"))
     patterns = (f"--ptd=up.*={up}", f"--ptd=tab*={table}", f"--ptd=*lora*={none}", f"--ptd=table={none}")
     run = lower(tmp_path / "m.pt2", pte, *patterns, *BACKENDS[backend])
-    assert f"no data are named *lora*: {none} was not written" in run.stdout and not none.exists()
+    assert f"no data matches *lora*: {none} was not written" in run.stdout and not none.exists()
     assert keys(up) and all("up." in key and "down" not in key for key in keys(up))
     assert keys(table) == ["table"]
     assert not [key for key in keys(up) + keys(table) if "down" in key]

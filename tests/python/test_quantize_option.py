@@ -91,7 +91,7 @@ def test_report(tmp_path):
     report = json.loads((tmp_path / "r.json").read_text())
     layers = {layer["module"]: layer for layer in report["quantized"]}
     assert list(layers) == ["up", "down", "odd"]
-    assert len(report["not_quantized"]) == 1 and "rows of 20 cannot be cut into groups of 32" in report["not_quantized"][0]
+    assert len(report["not_quantized"]) == 1 and "rows of 20 elements cannot be divided into groups of 32" in report["not_quantized"][0]
     for name, layer in layers.items():
         weight = getattr(model(), name).weight.detach()
         blocks = weight.reshape(-1, 32)
@@ -123,17 +123,17 @@ def test_methods_share_integers(tmp_path):
 
 
 WRONG = {
-    "linear": "not of the form KIND=SCHEME",
-    "lstm=8w": "'lstm' is none of linear, embedding, conv",
-    "conv=8w": "a convolution has 8da8w",
-    "linear=9w": "'9w' is none of 8da8w, 8da4w, 8w, 4w",
-    "embedding=8da8w": "an embedding has 8w or 4w",
-    "linear=8da4w:group=33": "a group is a multiple of 32",
-    "linear=8da4w:group=": "a group is a multiple of 32",
-    "linear=8da8w:group=32": "groups are of 4 bits",
-    "linear=8da8w:size=3": "there is no option 'size'",
-    "linear=8da8w:only=node:nobody": "no node is selected by this pin",
-    "linear=8da4w:only=module:head": "no linear layer becomes 8da4w",
+    "linear": "expected KIND=SCHEME or static",
+    "lstm=8w": "'lstm' is invalid; expected one of linear, embedding, conv",
+    "conv=8w": "a convolution supports the scheme 8da8w",
+    "linear=9w": "'9w' is invalid; expected one of 8da8w, 8da4w, 8w, 4w",
+    "embedding=8da8w": "an embedding supports the schemes 8w and 4w",
+    "linear=8da4w:group=33": "the group size must be a multiple of 32",
+    "linear=8da4w:group=": "the group size must be a multiple of 32",
+    "linear=8da8w:group=32": "groups require 4-bit weights",
+    "linear=8da8w:size=3": "unknown option 'size'",
+    "linear=8da8w:only=node:nobody": "this pin selects no node",
+    "linear=8da4w:only=module:head": "no linear layer was quantized to 8da4w",
 }
 
 
@@ -148,7 +148,7 @@ def test_half_precision_is_told(tmp_path):
     half = model().half()
     run = depute("lower", save(half, tmp_path / "m.pt2"), "-o", tmp_path / "m.pte", "--quantize", "linear=8w")
     assert_refused(run, tmp_path / "m.pte")
-    assert "its weight is of f16, and f32 is needed" in run.stderr
+    assert "its weight is f16; expected f32" in run.stderr
 
 
 def test_weights_without_scales_are_told(tmp_path):

@@ -610,7 +610,7 @@ class SharedMemory(torch.nn.Module):
 
 
 REFUSED = {
-    SharedMemory: ((torch.ones(4),), "shares its memory with 'front'"),
+    SharedMemory: ((torch.ones(4),), "shares memory with 'front'"),
 }
 
 

@@ -245,26 +245,26 @@ def zeros(*shape, dtype=np.float32):
 
 
 WRONG = {
-    "no_such_name": (lambda file: write_npz(file, y=np.zeros((4, 32), np.float32)), "there is no array 'x' for the input f32[4, 32]"),
-    "one_too_many": (lambda file: write_npz(file, x=np.zeros((4, 32), np.float32), y=np.zeros(1)), "array 'y': the method has no such input"),
+    "no_such_name": (lambda file: write_npz(file, y=np.zeros((4, 32), np.float32)), "no array 'x' for the input f32[4, 32]"),
+    "one_too_many": (lambda file: write_npz(file, x=np.zeros((4, 32), np.float32), y=np.zeros(1)), "array 'y': the method has no input with this name"),
     "dtype": (zeros(4, 32, dtype=np.float64), "save it as f32"),
-    "shape": (zeros(4, 31), "f32[4, 31] is no sample of the input %x: f32[4, 32]"),
-    "rank": (zeros(128), "f32[128] is no sample"),
-    "no_sample": (zeros(0, 4, 32), "there is no sample in it"),
-    "nan": (lambda file: write_npz(file, x=np.full((4, 32), np.nan, np.float32)), "it has NaNs with sample 0"),
-    "infinite": (lambda file: write_npz(file, x=np.full((4, 32), np.inf, np.float32)), "it has NaNs with sample 0"),
-    "objects": (lambda file: write_npz(file, x=np.array([{}], object)), "an array of Python objects"),
-    "records": (lambda file: write_npz(file, x=np.zeros(3, [("a", "<f4")])), "an array of records"),
+    "shape": (zeros(4, 31), "f32[4, 31] is not a sample of the input %x: f32[4, 32]"),
+    "rank": (zeros(128), "f32[128] is not a sample"),
+    "no_sample": (zeros(0, 4, 32), "the file has no samples"),
+    "nan": (lambda file: write_npz(file, x=np.full((4, 32), np.nan, np.float32)), "it has NaNs in sample 0"),
+    "infinite": (lambda file: write_npz(file, x=np.full((4, 32), np.inf, np.float32)), "it has NaNs in sample 0"),
+    "objects": (lambda file: write_npz(file, x=np.array([{}], object)), "arrays of Python objects"),
+    "records": (lambda file: write_npz(file, x=np.zeros(3, [("a", "<f4")])), "arrays of records are not supported"),
     "big_endian": (lambda file: write_npz(file, x=np.zeros((4, 32), ">f4")), "elements of type '>f4' cannot be read"),
     "text": (lambda file: file.write_text("x"), "not a zip archive"),
-    "one_array": (lambda file: np.save(file.open("wb"), np.zeros((4, 32), np.float32)), "one array without a name"),
+    "one_array": (lambda file: np.save(file.open("wb"), np.zeros((4, 32), np.float32)), "this is a single array without a name"),
     "damaged": (damaged, "checksum"),
     "cut_off": (cut_off, "error[read"),
-    "header_cut": (with_header("{'descr': '<f4', "), "does not tell descr, fortran_order and shape"),
+    "header_cut": (with_header("{'descr': '<f4', "), "must have descr, fortran_order and shape"),
     "shape_text": (with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4 32), }"), "the shape cannot be read"),
     "negative": (with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }"), "the shape cannot be read"),
     "huge": (with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }"), "the shape is too large"),
-    "too_short": (with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 32), }"), "0 bytes of elements where"),
+    "too_short": (with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 32), }"), "0 bytes of elements; "),
 }
 
 
@@ -291,7 +291,7 @@ def test_numbers_of_samples_differ(tmp_path):
     np.savez(tmp_path / "x.npz", x=np.ones((2, 4), np.float32), y=np.ones((3, 4), np.float32))
     run = depute("lower", tmp_path / "m.pt2", "--quantize", "static", "--calibrate", tmp_path / "x.npz", "-o", tmp_path / "m.pte")
     assert_refused(run, tmp_path / "m.pte")
-    assert "2 samples of 'x' and 3 of 'y'" in run.stderr
+    assert "2 samples of 'x', but 3 of 'y'" in run.stderr
 
 
 def test_methods_have_inputs_of_their_own(tmp_path):
@@ -330,19 +330,19 @@ def test_options_that_need_each_other(tmp_path):
     np.savez(tmp_path / "x.npz", x=np.ones((4, 32), np.float32))
     common = [file, "-o", tmp_path / "m.pte"]
     for options, message in [
-        (["--quantize", "static"], "static needs inputs to run the program on"),
-        (["--calibrate", tmp_path / "x.npz"], "no rule needs inputs to run the program on"),
-        (["--quantize", "linear=8w", "--calibrate", tmp_path / "x.npz"], "no rule needs inputs to run the program on"),
-        (["--quantize", "static:group=32", "--calibrate", tmp_path / "x.npz"], "there is no option 'group'"),
-        (["--quantize", "static:only=node:nobody", "--calibrate", tmp_path / "x.npz"], "no node is selected by this pin"),
-        (["--quantize", "static:only=node:mul", "--calibrate", tmp_path / "x.npz"], "no layer becomes static"),
+        (["--quantize", "static"], "static requires calibration inputs"),
+        (["--calibrate", tmp_path / "x.npz"], "calibration inputs are given, but no rule uses them"),
+        (["--quantize", "linear=8w", "--calibrate", tmp_path / "x.npz"], "calibration inputs are given, but no rule uses them"),
+        (["--quantize", "static:group=32", "--calibrate", tmp_path / "x.npz"], "unknown option 'group'"),
+        (["--quantize", "static:only=node:nobody", "--calibrate", tmp_path / "x.npz"], "this pin selects no node"),
+        (["--quantize", "static:only=node:mul", "--calibrate", tmp_path / "x.npz"], "no layer was quantized to static"),
         (["--quantize", "static", "--calibrate", f"again={tmp_path}/x.npz"], "there is no method 'again'"),
-        (["--quantize", "static", *["--calibrate", f"forward={tmp_path}/x.npz"] * 2], "there are inputs of 'forward' twice"),
-        (["--quantize", "static", *["--calibrate", tmp_path / "x.npz"] * 2], "there are inputs of all methods twice"),
-        (["--quantize", "static", "--calibrate", "forward="], "'forward=' is not of the form METHOD=FILE.npz"),
+        (["--quantize", "static", *["--calibrate", f"forward={tmp_path}/x.npz"] * 2], "calibration inputs for 'forward' are given twice"),
+        (["--quantize", "static", *["--calibrate", tmp_path / "x.npz"] * 2], "calibration inputs for all methods are given twice"),
+        (["--quantize", "static", "--calibrate", "forward="], "'forward=' must have the form METHOD=FILE.npz"),
         (
             ["--quantize", "static", "--method", f"again={file}", "--calibrate", f"forward={tmp_path}/x.npz"],
-            "static needs inputs to run the method 'again' on",
+            "static requires calibration inputs for the method 'again'",
         ),
     ]:
         run = depute("lower", *common, *options)

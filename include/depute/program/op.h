@@ -1,7 +1,6 @@
 // The op table: all facts about an operator in one place. Passes query it instead of listing ops.
 //
-// Each op is one line in a table of its family (pointwise.cpp, views.cpp, ...): its schema in PyTorch's
-// notation, and the rules it needs (op_table.h):
+// Each op is one line in a table of its family (src/ops): its schema in PyTorch's notation, and the rules it needs:
 //
 //   {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", with_scalar(binary("add.out"))},
 //

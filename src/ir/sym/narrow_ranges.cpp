@@ -53,7 +53,7 @@ Status narrow_ranges(Program& program, const Ranges& bounds) {
   const Names names = symbols_of(program);
   for (const auto& [symbol, given] : bounds) {
     if (!names.contains(symbol)) {
-      return wrong_bound(symbol, given, fmt::format("no size of the program has a '{}'", symbol),
+      return wrong_bound(symbol, given, fmt::format("the program has no symbol '{}'", symbol),
                          names.empty() ? "all of its sizes are fixed"
                                        : fmt::format("its sizes have {}", fmt::join(names, ", ")));
     }

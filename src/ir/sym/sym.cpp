@@ -122,7 +122,7 @@ const SymExpr* SymInt::expr() const {
 }
 
 void SymInt::no_value() const {
-  CHECK(false) << "a number is read of the size " << str();
+  CHECK(false) << "not a constant size: " << str();
 }
 
 std::string SymInt::str() const {

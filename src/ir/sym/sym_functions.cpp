@@ -460,7 +460,7 @@ constexpr auto spellings = [] {
   return all;
 }();
 static_assert(std::ranges::adjacent_find(spellings, {}, &Spelling::text) == spellings.end(),
-              "two functions have one name");
+              "two functions have the same name");
 
 constexpr bool is_word(const Spelling& spelling) {
   return rows[number_of(spelling.function)].form == Form::Word;

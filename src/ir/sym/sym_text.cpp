@@ -428,7 +428,7 @@ std::string str(const SymExpr* expr) {
 Result<const SymExpr*> parse_sym(std::string_view text) {
   SymParser parser(text);
   TRY(const SymExpr* expr, parser.relation());
-  if (!parser.at_end()) return parser.fault("unexpected text behind the expression");
+  if (!parser.at_end()) return parser.fault("unexpected text after the expression");
   return expr;
 }
 

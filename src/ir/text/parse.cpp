@@ -32,7 +32,7 @@ Status Parser::items(ProgramScope& scope, char end) {
   }
   for (const auto& [name, position] : scope.delegate_uses) {
     if (scope.delegates.contains(name)) continue;
-    return in_.fault_at(position, fmt::format("no graph or delegate is called '{}'", name.str()));
+    return in_.fault_at(position, fmt::format("unknown graph or delegate '{}'", name.str()));
   }
   return {};
 }

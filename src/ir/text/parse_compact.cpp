@@ -20,7 +20,7 @@ namespace depute {
 namespace {
 
 constexpr std::size_t min_node_bytes = 4;  // minimum for a node with a result: line, name, handle
-constexpr std::string_view cut_short = "the numbers behind the text end too early";
+constexpr std::string_view cut_short = "the numbers after the text are truncated";
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -147,7 +147,7 @@ Node* Parser::copy_line(const Node& line, Graph& graph) {
 Result<Program> Parser::whole_compact() {
   TRY_STATUS(compact_lines());
   TRY(Program program, whole());
-  if (!compact_->numbers.at_end()) return in_.fault("there are more nodes than the text has places for");
+  if (!compact_->numbers.at_end()) return in_.fault("the text is too short for the number of nodes");
   return program;
 }
 
@@ -155,10 +155,10 @@ Result<Program> Parser::whole_compact() {
 
 Result<Program> parse_compact(std::span<const std::byte> bytes, const std::string& file_name,
                               const std::shared_ptr<const OpTable>& ops) {
-  if (!is_compact(bytes)) return failure("parse", file_name, "it is no program in the compact form");
+  if (!is_compact(bytes)) return failure("parse", file_name, "expected a program in the compact form");
   text::Numbers numbers(text_of(bytes.subspan(compact_magic.size())));
   const auto text = numbers.text();
-  if (!text) return failure("parse", file_name, "its text ends too early");
+  if (!text) return failure("parse", file_name, "its text is truncated");
   if (text->size() > max_text_bytes)
     return failure("parse", file_name,
                    fmt::format("the text has more than max_text_bytes ({}) bytes", max_text_bytes));

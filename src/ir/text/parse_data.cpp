@@ -71,7 +71,7 @@ Status Parser::data(Program& program) {
   }
   TRY(tensor.storage, make_storage(said, tensor, content_start));
   if (!fits_storage(tensor)) {
-    return in_.fault_at(content_start, fmt::format("{} at element {} does not lie in {} bytes",
+    return in_.fault_at(content_start, fmt::format("{} at element {} exceeds the {} bytes of its storage",
                                                    str(tensor.type), tensor.offset, tensor.storage->size()));
   }
   if (!program.data.emplace(Name(key), std::move(tensor)).second) {
@@ -100,7 +100,7 @@ Result<Parser::Content> Parser::content(const Program& program, const TensorType
     std::size_t start = in_.position();
     TRY(std::string key, in_.string("the name of data"));
     const TensorData* base = program.find_data(Name(key));
-    if (base == nullptr) return in_.fault_at(start, fmt::format("no data '{}' before this", key));
+    if (base == nullptr) return in_.fault_at(start, fmt::format("no earlier data is named '{}'", key));
     said.storage = base->storage;
     TRY_STATUS(in_.expect(')'));
     return said;
@@ -137,7 +137,7 @@ Status Parser::element(ScalarType type, std::vector<std::byte>& bytes) {
     std::size_t end = bytes.size();
     bytes.resize(end + item_size(number));
     if (!read_number(digits, number, bytes.data() + end)) {
-      return in_.fault_at(start, fmt::format("'{}' is no {}", digits, name(number)));
+      return in_.fault_at(start, fmt::format("'{}' is not a valid {}", digits, name(number)));
     }
   }
   return is_pair ? in_.expect(')') : Status();
@@ -148,7 +148,7 @@ Result<StoragePtr> Parser::make_storage(const Content& content, const TensorData
   if (content.kind == Content::Kind::Storage) return content.storage;
   auto size = data.offset < 0 ? std::nullopt : bytes_needed(data);
   if (!size) {
-    return in_.fault_at(position, fmt::format("{} at element {} does not lie in max_text_tensor_bytes ({})",
+    return in_.fault_at(position, fmt::format("{} at element {} exceeds max_text_tensor_bytes ({})",
                                               str(data.type), data.offset, max_text_tensor_bytes));
   }
   if (content.kind == Content::Kind::Zeros) return Storage::zeros(*size);

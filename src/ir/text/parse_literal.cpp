@@ -10,9 +10,9 @@
 #include <charconv>
 #include <limits>
 
+#include "ir/sym/sym_internal.h"
 #include "ir/text/parser.h"
 #include "ir/text/spelling.h"
-#include "ir/sym/sym_internal.h"
 #include "ir/text/text.h"
 #include "support/try.h"
 
@@ -86,12 +86,12 @@ Result<Argument> Parser::number_literal() {
     std::int64_t value = 0;
     auto [stop, status] = std::from_chars(digits.data(), end, value);
     if (stop == end && status == std::errc()) return Argument::of(value);
-    return in_.fault_at(start, fmt::format("'{}' is no 64-bit integer", digits));
+    return in_.fault_at(start, fmt::format("'{}' is not a 64-bit integer", digits));
   }
   double value = 0;
   auto [stop, status] = std::from_chars(digits.data(), end, value);
   if (stop == end && status == std::errc()) return Argument::of(value);
-  return in_.fault_at(start, fmt::format("'{}' is no 64-bit float", digits));
+  return in_.fault_at(start, fmt::format("'{}' is not a 64-bit float", digits));
 }
 
 Result<Argument> Parser::word_literal(GraphScope& scope) {
@@ -235,8 +235,7 @@ Status Parser::dims(Dims& dims) {
   } while (in_.accept(','));
   TRY_STATUS(in_.expect(']'));
   if (dims.size() > max_rank) {
-    return in_.fault_at(start,
-                        fmt::format("{} dimensions are more than max_rank ({})", dims.size(), max_rank));
+    return in_.fault_at(start, fmt::format("{} dimensions exceed max_rank ({})", dims.size(), max_rank));
   }
   return {};
 }

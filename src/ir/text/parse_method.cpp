@@ -59,7 +59,7 @@ Result<bool> Parser::method_statement(MethodScope& method, GraphScope& scope) {
   for (auto [word, spec] :
        {std::pair("in_spec", &method.method->in_spec), {"out_spec", &method.method->out_spec}}) {
     if (!in_.accept_word(word)) continue;
-    TRY(*spec, in_.string("the tree of the method's arguments"));
+    TRY(*spec, in_.string("the argument tree of the method"));
     return true;
   }
   if (in_.accept_word("graph")) {
@@ -135,7 +135,7 @@ Status Parser::store(GraphScope& scope) {
   std::size_t start = in_.position();
   auto kind = meaning(store_roles, in_.take_identifier());
   if (!kind) return in_.fault_at(start, "expected buffer, param, input or token");
-  TRY(std::string target, in_.string("what is stored to"));
+  TRY(std::string target, in_.string("the target of the store"));
   TRY_STATUS(in_.expect('='));
   TRY(Argument value, output_value(scope));
   scope.outputs.push_back(value);
@@ -224,7 +224,7 @@ Status Parser::arguments(GraphScope& scope) {
       continue;
     }
     in_.go_back(start);
-    if (!kwargs_.empty()) return in_.fault("expected a keyword argument, as the one before");
+    if (!kwargs_.empty()) return in_.fault("expected a keyword argument after a keyword argument");
     TRY(Argument value, literal(scope));
     args_.push_back(value);
   } while (in_.accept(','));
@@ -267,7 +267,7 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
   TRY_STATUS(in_.expect(':'));
   std::size_t start = in_.position();
   TRY(std::int64_t line, in_.integer("a line"));
-  if (line < 0 || line > INT32_MAX) return in_.fault_at(start, "expected a line as a 32-bit integer");
+  if (line < 0 || line > INT32_MAX) return in_.fault_at(start, "expected a line number (32-bit integer)");
   location.line = static_cast<std::int32_t>(line);
   for (Name* part : {&location.module_path, &location.original_op}) {
     if (in_.peek() != '"') break;

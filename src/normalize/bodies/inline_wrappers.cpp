@@ -49,7 +49,7 @@ struct Mode {
 Result<Mode> mode_of(const Node& node, std::size_t body) {
   if (node.op() == set_grad) return Mode{};
   if (body < 3 || node.arg(2).kind != Argument::Kind::Bool)  // arguments: device, dtype, enabled, cache, body
-    return node_error(node, "an autocast that does not tell whether it is enabled");
+    return node_error(node, "an autocast region whose 'enabled' is not constant");
   if (!node.arg(2).as_bool()) return Mode{.is_set = true};
   const Argument &device = node.arg(0), &type = node.arg(1);
   if (device.kind == Argument::Kind::String && device.as_symbol() != "cpu") return Mode{};
@@ -57,7 +57,7 @@ Result<Mode> mode_of(const Node& node, std::size_t body) {
       type.kind == Argument::Kind::ScalarType &&
       (type.as_scalar_type() == ScalarType::BF16 || type.as_scalar_type() == ScalarType::F16);
   if (is_lower) return Mode{.is_set = true, .type = type.as_scalar_type()};
-  return node_error(node, "an autocast to another element type than bf16 and f16 cannot be lowered");
+  return node_error(node, "autocast supports only bf16 and f16");
 }
 
 bool is_converted(const Value& value) {
@@ -84,12 +84,12 @@ std::optional<ScalarType> autocast_type(const Node& node, ScalarType lower) {
 // Converts the node's operands like torch's autocast. The node already has the result types of the region.
 Status convert_operands(Graph& graph, Node& node, ScalarType lower) {
   if (is_control_flow(node)) {
-    return node_error(node, "control flow inside of an autocast region cannot be lowered",
+    return node_error(node, "control flow inside an autocast region is not supported",
                       "enter torch.autocast in the branches, or export the model with .to(dtype)");
   }
   if (node.def() != nullptr && node.def()->is(OpFlag::AutocastInside)) {
-    return node_error(node, "an op that autocast converts inside, step by step, cannot be lowered",
-                      "leave the region for it, by torch.autocast(device, enabled=False)");
+    return node_error(node, "autocast of an op that is converted step by step internally is not supported",
+                      "disable autocast for it: torch.autocast(device, enabled=False)");
   }
   const std::optional<ScalarType> type = autocast_type(node, lower);
   for (std::size_t i = 0; type.has_value() && i < node.operand_count(); ++i) {
@@ -115,9 +115,9 @@ Status check_types(const Node& node) {
     if (!ours.is_tensor() || !theirs.is_tensor() || ours.tensor.dtype == theirs.tensor.dtype) continue;
     return node_error(
         node,
-        fmt::format("autocast makes {} of it, and not {}, by what it converts inside of the op",
+        fmt::format("autocast changes its result from {} to {} by conversions inside of the op",
                     name(theirs.tensor.dtype), name(ours.tensor.dtype)),
-        "write the op by torch.matmul and others that autocast converts, or leave the region for it");
+        "write the op with torch.matmul and other ops that autocast converts, or disable autocast for it");
   }
   return {};
 }
@@ -146,7 +146,8 @@ Result<std::vector<Argument>> Inliner::copy_body(Node& node, const Graph& body, 
                                                  std::optional<ScalarType> lower) {
   std::unordered_map<const Value*, Argument> values;
   std::size_t operands = node.args().size() - first_operand;
-  if (operands != body.inputs().size()) return node_error(node, "the body takes another number of operands");
+  if (operands != body.inputs().size())
+    return node_error(node, "the body has a different number of inputs than the call has operands");
   for (std::size_t i = 0; i < operands; ++i) values[body.inputs()[i]] = node.arg(first_operand + i);
   auto map_value = [&](const Value* value) { return values.at(value); };
   const BodyMap same_bodies;
@@ -178,7 +179,7 @@ Status Inliner::inline_call(Node& node) {
   TRY(std::vector<Argument> outputs,
       copy_body(node, *node.arg(position).as_graph(), position + 1, mode.type));
   if (outputs.size() != node.results().size())
-    return node_error(node, "the body returns another number of results");
+    return node_error(node, "the body returns a different number of values than the call has results");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Value& result = *node.result(i);
     if (!result.has_uses()) continue;

@@ -41,13 +41,14 @@ class BodyOwners {
     for (Argument& argument : args) {
       if (argument.kind != Argument::Kind::Graph) continue;
       if (depth == max_body_depth) {
-        return node_error(node, fmt::format("control flow nested deeper than {}", max_body_depth));
+        return node_error(node, fmt::format("control flow is nested deeper than {}", max_body_depth));
       }
       Graph* body = bodies_.at(argument.as_graph());
       if (!owned_.insert(body).second) {
         copied_nodes_ += 1 + body->node_count();
         if (copied_nodes_ > max_copied_nodes) {
-          return node_error(node, "a graph that many others run has too many nodes to be copied for each");
+          return node_error(node,
+                            "a graph with many callers has too many nodes to be copied for each caller");
         }
         body = copy(*body);
         argument = Argument::of(body);

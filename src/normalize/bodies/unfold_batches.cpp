@@ -339,7 +339,7 @@ Status Unfolder::one_by_one(Call& call) const {
   if (!call.batch.is_constant() || call.batch.value() > max_unrolled || call.batch.value() == 0) {
     return node_error(
         call.node,
-        fmt::format("torch.vmap over {} elements: the op is computed of each by itself, of {} at most",
+        fmt::format("torch.vmap over {} elements: this op is computed per element; the limit is {}",
                     call.batch.str(), max_unrolled),
         torchs_own);
   }
@@ -373,7 +373,7 @@ bool agrees(const Value& value, const SymInt& batch, const Value& of_one) {
 Status Unfolder::unfold(Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr || !def->is_pure()) {
-    return node_error(node, "in torch.vmap: the op cannot be computed of a batch at once", torchs_own);
+    return node_error(node, "in torch.vmap: the op does not support a batch dimension", torchs_own);
   }
   OpCall given(node);
   Call call{node, *def, Builder(graph_, &node, &sizes_), {given.args().begin(), given.args().end()}, 0, {}};
@@ -383,7 +383,7 @@ Status Unfolder::unfold(Node& node) {
   });
   if (def->is(OpFlag::Symbolic)) {
     const int at = def->arg_index(Name("dim"));
-    if (at < 0) return node_error(node, "in torch.vmap: a number of a batch", torchs_own);
+    if (at < 0) return node_error(node, "in torch.vmap: a batched number is not supported", torchs_own);
     const std::int64_t dim = given[static_cast<std::size_t>(at)].as_int();
     Value* size = call.b.call(node.op().str(), {batched(call.args[0]), dim < 0 ? dim : dim + 1});
     if (call.b.failed()) return node_error(node, call.b.status().error().message);
@@ -403,7 +403,7 @@ Status Unfolder::unfold(Node& node) {
     const Value& result = *node.result(i);
     if (result.type().kind == Type::Kind::None) continue;
     if (i >= call.results.size() || !agrees(*call.results[i], call.batch, result))
-      return node_error(node, "in torch.vmap: the op gives another type of a batch", torchs_own);
+      return node_error(node, "in torch.vmap: the op has a different result type for a batch", torchs_own);
     batched_[&result] = call.results[i];
   }
   replaced_.push_back(&node);
@@ -459,7 +459,8 @@ Status Unfolder::visit(Node& node, std::int64_t level) {
 Status Unfolder::end_level(std::int64_t level) {
   for (Node& node : graph_.nodes()) TRY_STATUS(visit(node, level));
   for (const Argument& output : graph_.outputs()) {
-    if (is_batched(output)) return node_error(*replaced_.front(), "a value of torch.vmap leaves its region");
+    if (is_batched(output))
+      return node_error(*replaced_.front(), "a batched value of torch.vmap is used outside of its region");
   }
   for (auto node = replaced_.rbegin(); node != replaced_.rend(); ++node) graph_.erase(**node);
   replaced_.clear();
@@ -472,8 +473,8 @@ Status Unfolder::check(Node& node) {
   const std::string_view op = node.op().str();
   if (!op.starts_with(library) || node.def() != nullptr) return {};
   return node_error(
-      node, "derivatives of torch.func cannot be lowered as torch.export writes them",
-      "call exported.run_decompositions() before torch.export.save, or compute them by a formula");
+      node, "derivatives of torch.func are not supported in the form that torch.export writes",
+      "call exported.run_decompositions() before torch.export.save, or write the derivative as a formula");
 }
 
 Status Unfolder::run() {
@@ -491,7 +492,7 @@ Status Unfolder::run() {
     }
     const bool is_random = node.def() != nullptr && node.def()->is(OpFlag::Random);
     if (is_random && std::ranges::find(differ, true) != differ.end())
-      return node_error(node, "torch.vmap with randomness=\"different\" cannot be lowered", torchs_own);
+      return node_error(node, "torch.vmap with randomness=\"different\" is not supported", torchs_own);
   }
   for (std::int64_t level : levels) TRY_STATUS(end_level(level));
   return {};

@@ -58,7 +58,7 @@ class Call {
     const Argument* list = find_keyword(node_, "_all_bases");
     if (list == nullptr || !list->is_list()) return wrong("without _all_bases");
     for (const Argument& base : list->as_list()) {
-      if (!base.is_value()) return wrong("with a base that is no tensor");
+      if (!base.is_value()) return wrong("with a base that is not a tensor");
       bases_.push_back(b_.own(base.as_value()));
     }
     return {};
@@ -90,10 +90,10 @@ class Call {
     const bool is_base = index != nullptr && index->is_int() && index->as_int() >= 0 &&
                          static_cast<std::size_t>(index->as_int()) < bases_.size();
     if (!is_base && !written.is_none)
-      return wrong(fmt::format("that does not tell which tensor '{}' is", arg.name.str()));
+      return wrong(fmt::format("without the index of the base tensor of '{}'", arg.name.str()));
     if (told(written, "size") != nullptr) {
-      return wrong(fmt::format("that writes to '{}', which looks at its memory in an order of its own",
-                               arg.name.str()));
+      return wrong(
+          fmt::format("that writes to '{}', a view with sizes and strides of its own", arg.name.str()));
     }
     written.is_slice = told(written, "slice_dim") != nullptr;
     if (is_base) written.base = static_cast<std::size_t>(index->as_int());
@@ -125,7 +125,7 @@ class Call {
     if (results.empty()) results.push_back(nullptr);
     results.insert(results.end(), bases_.begin(), bases_.end());
     if (results.size() == node_.results().size()) return results;
-    return wrong(fmt::format("with {} results, {} are right", node_.results().size(), results.size()));
+    return wrong(fmt::format("with {} results; expected {}", node_.results().size(), results.size()));
   }
 
   Builder& b_;
@@ -142,8 +142,8 @@ Replacement call_functional_form(Builder& b, const OpCall& call) {
   const OpDef* functional = op == nullptr ? nullptr : ops.find(op->functional);
   if (functional != nullptr && !donated_arguments(*functional).empty())
     return Call(b, *call.node(), *op, *functional).replacement();
-  Failure unknown = type_error(fmt::format("a call of {}, which writes to its arguments and is not known",
-                                           call["op"].as_symbol().str()));
+  Failure unknown = type_error(
+      fmt::format("unknown custom op {}, which mutates its arguments", call["op"].as_symbol().str()));
   unknown.error().hint = "name it and its kernel by --kernels FILE";
   return unknown;
 }

@@ -44,14 +44,14 @@ Status take_arguments(const Node& node, std::string_view shape, ControlFlow& flo
   const bool is_plain = std::ranges::all_of(
       node.kwargs(), [&](const NamedArgument& argument) { return argument.name == mutated; });
   if (node.args().size() != shape.size() || !is_plain) {
-    return broken(fmt::format("it has {} arguments, its op takes {}",
-                              node.args().size() + node.kwargs().size(), shape.size()));
+    return broken(fmt::format("got {} arguments; the op takes {}", node.args().size() + node.kwargs().size(),
+                              shape.size()));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const Argument& argument = node.arg(i);
     bool is_graph = argument.kind == Argument::Kind::Graph;
     bool fits = shape[i] == 'p' || (shape[i] == 'g' ? is_graph : argument.is_list());
-    if (!fits) return broken(fmt::format("argument {} is no {}", i, shape[i] == 'g' ? "graph" : "list"));
+    if (!fits) return broken(fmt::format("argument {} must be a {}", i, shape[i] == 'g' ? "graph" : "list"));
     if (shape[i] == 'p') flow.predicate = argument;
     if (shape[i] == 'g') flow.bodies.push_back(argument.as_graph());
     if (shape[i] == 'c') flow.carried = argument.as_list();
@@ -80,8 +80,8 @@ std::string spelled(const Argument& argument) {
 Status check_inputs(const Graph& body, const ControlFlow& flow) {
   std::size_t given = flow.carried.size() + flow.mapped.size() + flow.operands.size();
   if (body.inputs().size() != given) {
-    return broken(
-        fmt::format("graph @{} takes {} inputs, it gets {}", body.name().str(), body.inputs().size(), given));
+    return broken(fmt::format("graph @{} has {} inputs, but gets {} operands", body.name().str(),
+                              body.inputs().size(), given));
   }
   for (std::size_t i = 0; i < given; ++i) {
     const Type& wanted = body.inputs()[i]->type();
@@ -96,7 +96,7 @@ Status check_inputs(const Graph& body, const ControlFlow& flow) {
              agrees(argument.as_value()->tensor(), wanted.tensor, 1);
     }
     if (fits) continue;
-    return broken(fmt::format("input %{} of graph @{} has the type {}, it gets {}",
+    return broken(fmt::format("input %{} of graph @{} has type {}, but gets {}",
                               body.inputs()[i]->name().str(), body.name().str(), str(wanted),
                               spelled(argument)));
   }
@@ -106,7 +106,7 @@ Status check_inputs(const Graph& body, const ControlFlow& flow) {
 // Checks results; those after the first `carried` ones stack the outputs of the body.
 Status check_outputs(const Node& node, const Graph& body, std::size_t carried) {
   if (body.outputs().size() != node.results().size()) {
-    return broken(fmt::format("graph @{} gives {} results, the node has {}", body.name().str(),
+    return broken(fmt::format("graph @{} returns {} values, but the node has {} results", body.name().str(),
                               body.outputs().size(), node.results().size()));
   }
   for (std::size_t i = 0; i < body.outputs().size(); ++i) {
@@ -118,7 +118,7 @@ Status check_outputs(const Node& node, const Graph& body, std::size_t carried) {
              agrees(wanted.tensor, output.as_value()->tensor(), 1);
     }
     if (fits) continue;
-    return broken(fmt::format("%{} has the type {}, graph @{} gives {}", node.result(i)->name().str(),
+    return broken(fmt::format("%{} has type {}, but graph @{} returns {}", node.result(i)->name().str(),
                               str(wanted), body.name().str(), spelled(output)));
   }
   return {};
@@ -133,17 +133,19 @@ Status check_condition(const Argument& condition) {
     if (type.is_tensor()) fits = type.tensor.dtype == ScalarType::Bool && type.tensor.numel() == SymInt(1);
   }
   if (fits) return {};
-  return broken(fmt::format("the condition is {}, not a truth value", spelled(condition)));
+  return broken(fmt::format("the condition must be a single bool, got {}", spelled(condition)));
 }
 
 // Fails unless all mapped tensors and stacked results have the same number of elements.
 Status check_turns(const Node& node, const ControlFlow& flow) {
-  if (flow.mapped.empty()) return broken("there is nothing to go along");
+  if (flow.mapped.empty()) return broken("at least one mapped tensor is required");
   const SymInt& turns = flow.mapped[0].as_value()->tensor().sizes[0];
   auto check = [&](const TensorType& type) -> Status {
     const SymInt& size = type.sizes[0];
     if (!size.is_constant() || !turns.is_constant() || size == turns) return {};
-    return broken(fmt::format("{} and {} elements to go along", turns.value(), size.value()));
+    return broken(
+        fmt::format("mapped tensors and stacked results must have the same leading size, got {} and {}",
+                    turns.value(), size.value()));
   };
   for (const Argument& mapped : flow.mapped) TRY_STATUS(check(mapped.as_value()->tensor()));
   for (std::size_t i = flow.carried.size(); i < node.results().size(); ++i) {
@@ -160,13 +162,15 @@ Status check_bodies(const Node& node, const ControlFlow& flow) {
       TRY_STATUS(check_outputs(node, *flow.bodies[0], node.results().size()));
       return check_outputs(node, *flow.bodies[1], node.results().size());
     case Kind::WhileLoop:
-      if (flow.bodies[0]->outputs().size() != 1) return broken("its condition is not one result");
+      if (flow.bodies[0]->outputs().size() != 1)
+        return broken("the condition graph must return exactly one value");
       TRY_STATUS(check_condition(flow.bodies[0]->outputs()[0]));
-      if (flow.carried.size() != node.results().size()) return broken("it does not give what it carries");
+      if (flow.carried.size() != node.results().size())
+        return broken("the numbers of carried values and of results must be equal");
       return check_outputs(node, flow.body(), node.results().size());
     case Kind::Map:
     case Kind::Scan:
-      if (flow.carried.size() > node.results().size()) return broken("it carries more than it gives");
+      if (flow.carried.size() > node.results().size()) return broken("more carried values than results");
       TRY_STATUS(check_outputs(node, flow.body(), flow.carried.size()));
       return check_turns(node, flow);
   }
@@ -233,7 +237,7 @@ Result<ControlFlow> read_control_flow(const Node& node) {
     TRY_STATUS(check_bodies(node, flow));
     return flow;
   }
-  return broken(fmt::format("{} is not known", node.op().str()));
+  return broken(fmt::format("unknown control-flow op {}", node.op().str()));
 }
 
 }  // namespace depute

@@ -16,7 +16,7 @@ Contents number(RuntimeValue content) {
   return std::vector<RuntimeValue>{std::move(content)};
 }
 Failure too_large() {
-  return bad_arguments("the number does not fit 64 bits");
+  return bad_arguments("the number does not fit in 64 bits");
 }
 
 // Truncates the number to an integer.
@@ -163,13 +163,13 @@ Contents square_root(const KernelCall& call) {
 Contents size(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   TRY(std::size_t dim, checked_dim(call.integer("dim"), sizes.size()));
-  if (sizes.empty()) return bad_arguments("a tensor without dimensions");
+  if (sizes.empty()) return bad_arguments("expected a tensor of rank 1 or more");
   return number(sizes[dim]);
 }
 Contents stride(const KernelCall& call) {
   Shape strides = dense_strides(sizes_of(call.tensor("self")));
   TRY(std::size_t dim, checked_dim(call.integer("dim"), strides.size()));
-  if (strides.empty()) return bad_arguments("a tensor without dimensions");
+  if (strides.empty()) return bad_arguments("expected a tensor of rank 1 or more");
   return number(strides[dim]);
 }
 Contents element_count(const KernelCall& call) {
@@ -178,7 +178,7 @@ Contents element_count(const KernelCall& call) {
 
 Contents item(const KernelCall& call) {
   const TensorData& self = call.tensor("self");
-  if (count_of(self) != 1) return bad_arguments("a number from a tensor that has not one element");
+  if (count_of(self) != 1) return bad_arguments("expected a tensor with exactly one element");
   TRY(Domain domain, domain_of(self.type.dtype));
   if (domain != Domain::Int) return number(Elements<double>(self)[0]);
   std::int64_t integer = Elements<std::int64_t>(self)[0];

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_functions.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
+#include "ops/math/complex_functions.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "ops/tensors/view_rules.h"
@@ -66,7 +66,8 @@ Replacement glu(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
   const SymInt& size = self.sizes[dim];
-  if (size.is_constant() && size.value() % 2 != 0) return argument_error("glu halves an odd size");
+  if (size.is_constant() && size.value() % 2 != 0)
+    return argument_error("glu requires an even size along dim");
   const SymInt half = floor_div(size, 2);
   std::vector<Value*> halves = b.call_all("aten.split_with_sizes.default",
                                           {call["self"], Dims{half, half}, static_cast<std::int64_t>(dim)});
@@ -76,7 +77,7 @@ Replacement glu(Builder& b, const OpCall& call) {
 // The slope is the mean of both limits; in training mode it is random, which fails.
 Replacement rrelu(Builder& b, const OpCall& call) {
   if (call.boolean("training")) {
-    return type_error("rrelu in training mode is random; export the model after model.eval()");
+    return type_error("rrelu is random in training mode; export the model after model.eval()");
   }
   TRY(double lower, constant_number(call, "lower"));
   TRY(double upper, constant_number(call, "upper"));
@@ -116,7 +117,7 @@ Types infer_backward(const OpCall& call) {
   ScalarType dtype = call.tensor("grad_output").dtype;
   const bool has_output = call.def().arg_index(Name("output")) >= 0;
   if (has_output && call.tensor("output").sizes != call.tensor("grad_output").sizes)
-    return argument_error("a gradient of other sizes than the output's");
+    return argument_error("the gradient's sizes must equal the output's");
   if (call.def().arg_index(Name("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
   return tensor_result(dtype, call.tensor("grad_output").sizes);
 }
@@ -140,7 +141,7 @@ Replacement threshold_backward(Builder& b, const OpCall& call) {
 
 Replacement dropout(Builder& b, const OpCall& call) {
   if (call.boolean("train") && call.number("p") != 0) {
-    return type_error("dropout in training mode is random; export the model after model.eval()");
+    return type_error("dropout is random in training mode; export the model after model.eval()");
   }
   return one(b.call("aten.alias.default", {call[0]}));
 }

@@ -12,8 +12,8 @@
 // A table that only an embedding reads stays quantized, since a kernel looks up quantized rows.
 #include <fmt/format.h>
 
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "ops/shared_rules.h"
 #include "support/try.h"
@@ -33,17 +33,18 @@ Result<Blocks> blocks_of(const OpCall& call) {
   const Dims& sizes = call.tensor("input").sizes;
   const Dims block = as_dims(call["block_size"]);
   if (block.size() != sizes.size())
-    return argument_error(fmt::format("blocks of {} dimensions in {}", block.size(), sizes.size()));
+    return argument_error(
+        fmt::format("block_size has {} dimensions, but the input has rank {}", block.size(), sizes.size()));
   Blocks blocks{.has_rows = true};
   bool is_in_row = false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool is_whole = block[i] == sizes[i], is_one = block[i] == SymInt(1);
     if (!is_whole && !is_one && !(block[i].is_constant() && sizes[i].is_constant()))
-      return type_error("blocks of a size that is not known");
+      return type_error("block sizes must be constant, 1, or the size of their dimension");
     const bool is_cut = !is_whole && !is_one;
     if (is_cut && (block[i].value() < 1 || sizes[i].value() % block[i].value() != 0))
       return argument_error(
-          fmt::format("blocks of {} in a dimension of {}", block[i].value(), sizes[i].value()));
+          fmt::format("block size {} does not divide dimension size {}", block[i].value(), sizes[i].value()));
     const SymInt count = is_cut ? SymInt(sizes[i].value() / block[i].value()) : is_one ? sizes[i] : SymInt(1);
     blocks.has_rows &= !is_in_row || is_whole;
     is_in_row |= !is_one;

@@ -24,7 +24,7 @@ Types infer_attention(const OpCall& call) {
   const TensorType& key = call.tensor("key");
   const TensorType& value = call.tensor("value");
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2)
-    return argument_error("attention of tensors without two dimensions");
+    return argument_error("attention requires tensors of rank 2 or more");
   if (is_integral(query.dtype)) return argument_error("attention of integers");
   const auto batch = [](const TensorType& type) { return Dims(type.sizes.begin(), type.sizes.end() - 2); };
   Dims sizes = batch(query);
@@ -127,18 +127,19 @@ Replacement safe_softmax(Builder& b, const OpCall& call) {
 
 // Half precision is computed in f32, like in eager PyTorch.
 Replacement attention(Builder& b, const OpCall& call) {
-  if (call.number("dropout_p") != 0) return type_error("attention with dropout is random");
+  if (call.number("dropout_p") != 0) return type_error("attention with dropout is random; pass dropout_p=0");
   Value* query = to_compute_type(b, call.value("query"));
   Value* key = to_compute_type(b, call.value("key"));
   Value* value = to_compute_type(b, call.value("value"));
   const TensorType& type = call.tensor("query");
   if (call.boolean("enable_gqa")) {
-    if (type.rank() < 3 || key->tensor().rank() < 3) return type_error("grouped attention without heads");
+    if (type.rank() < 3 || key->tensor().rank() < 3)
+      return type_error("grouped-query attention requires a dimension of heads");
     key = repeat_heads(b, key, type.sizes[type.rank() - 3]);
     value = repeat_heads(b, value, type.sizes[type.rank() - 3]);
   }
   if (call["scale"].is_none() && !type.sizes.back().is_constant()) {
-    return type_error("attention over heads of unknown size");
+    return type_error("attention requires a constant number of heads");
   }
   double scale = call["scale"].is_none() ? 1 / std::sqrt(static_cast<double>(type.sizes.back().value()))
                                          : call.number("scale");

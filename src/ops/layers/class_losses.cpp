@@ -27,14 +27,16 @@ Dims without(Dims sizes, std::size_t dim) {
 // Targets are class indices, without the dimension of classes. Only cross entropy accepts probabilities.
 Status check_targets(const OpCall& call) {
   const TensorType &self = call.tensor("self"), &target = call.tensor("target");
-  if (self.rank() == 0) return argument_error("a loss of scores without a dimension of classes");
+  if (self.rank() == 0) return argument_error("the scores have no class dimension");
   const Value* weight = call.value("weight");
   if (weight != nullptr && weight->tensor().rank() != 1)
-    return argument_error(fmt::format("weights of classes of rank {}", weight->tensor().rank()));
+    return argument_error(
+        fmt::format("class weights must have rank 1, got rank {}", weight->tensor().rank()));
   const bool takes_probabilities = call.def().arg_index(Name("label_smoothing")) >= 0;
   if (takes_probabilities && target.rank() == self.rank() && is_floating(target.dtype)) return {};
   if (target.rank() + 1 == self.rank()) return {};
-  return argument_error(fmt::format("targets of rank {} for scores of rank {}", target.rank(), self.rank()));
+  return argument_error(
+      fmt::format("targets of rank {} do not match scores of rank {}", target.rank(), self.rank()));
 }
 
 Types infer_class_loss(const OpCall& call) {
@@ -187,7 +189,7 @@ Value* as_rows(Builder& b, Value* x) {
 Types infer_multi_margin(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() > 2 || call.tensor("target").rank() > 1)
-    return argument_error("a margin loss of more than rows of scores and one target for each");
+    return argument_error("a margin loss requires scores [batch, classes] and targets [batch]");
   Dims sizes;
   if (call.integer("reduction") == 0) sizes = call.tensor("target").sizes;
   return tensor_result(self.dtype, std::move(sizes));
@@ -195,7 +197,7 @@ Types infer_multi_margin(const OpCall& call) {
 Types infer_multilabel_margin(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() > 2 || call.tensor("target").rank() > 2)
-    return argument_error("a margin loss of more than rows of scores and of targets");
+    return argument_error("a margin loss requires scores and targets of shape [batch, classes]");
   Dims sizes;
   if (call.integer("reduction") == 0 && self.rank() > 1) sizes = {self.sizes[0]};
   return tensor_result(self.dtype, std::move(sizes));

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/macs.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/shared_rules.h"
 #include "support/try.h"
@@ -22,7 +22,8 @@ Result<Dims> one_per_dimension(const OpCall& call, std::string_view name, std::s
   Dims values = as_dims(call[name]);
   if (values.size() == 1) values.resize(count, values[0]);
   if (values.size() == count) return values;
-  return argument_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
+  return argument_error(
+      fmt::format("'{}' has {} values for {} spatial dimensions", name, values.size(), count));
 }
 
 struct ConvolutionCall {
@@ -32,7 +33,7 @@ struct ConvolutionCall {
 
 Result<ConvolutionCall> read_call(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() < 3) return argument_error("a convolution's weight has at least rank 3");
+  if (weight.rank() < 3) return argument_error("a convolution's weight must have rank 3 or more");
   ConvolutionCall result{.spatial = weight.rank() - 2};
   TRY(result.stride, one_per_dimension(call, "stride", result.spatial));
   TRY(result.dilation, one_per_dimension(call, "dilation", result.spatial));
@@ -56,12 +57,12 @@ Status check_groups(const OpCall& call, const TensorType& weight, const SymInt& 
   if (!groups.is_int() || !first.is_constant()) return {};
   if (groups.as_int() < 1 || groups.as_int() > std::max<std::int64_t>(first.value(), 1) ||
       first.value() % groups.as_int() != 0) {
-    return argument_error(fmt::format("{} groups of {} channels", groups.as_int(), first.str()));
+    return argument_error(fmt::format("{} groups do not divide {} channels", groups.as_int(), first.str()));
   }
   const SymInt wanted = transposed ? first : weight.sizes[1] * groups.as_int();
   if (!channels.is_constant() || !wanted.is_constant() || channels == wanted) return {};
   return argument_error(
-      fmt::format("an input of {} channels for a weight of {}", channels.str(), wanted.str()));
+      fmt::format("the input has {} channels, but the weight expects {}", channels.str(), wanted.str()));
 }
 
 Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed) {
@@ -70,11 +71,11 @@ Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed)
   bool is_batched = input.rank() == c.spatial + 2;
   if (!is_batched && input.rank() != c.spatial + 1) {
     return argument_error(
-        fmt::format("an input of rank {} for a weight of rank {}", input.rank(), weight.rank()));
+        fmt::format("an input of rank {} does not match a weight of rank {}", input.rank(), weight.rank()));
   }
   TRY_STATUS(check_groups(call, weight, input.sizes[input.rank() - c.spatial - 1], transposed));
   if (std::ranges::any_of(c.stride, [](const SymInt& s) { return s == 0; }))
-    return argument_error("a stride of 0");
+    return argument_error("the stride must not be 0");
   Dims sizes;
   if (is_batched) sizes.push_back(input.sizes[0]);
   sizes.push_back(transposed ? weight.sizes[1] * as_sym_int(call["groups"]) : weight.sizes[0]);
@@ -83,7 +84,8 @@ Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed)
     const SymInt& kernel = weight.sizes[2 + i];
     sizes.push_back(transposed ? transposed_size(size, kernel, c, i) : convolved(size, kernel, c, i));
     if (sizes.back().is_constant() && sizes.back().value() < 0) {
-      return argument_error(fmt::format("a kernel of {} on an input of {}", kernel.str(), size.str()));
+      return argument_error(fmt::format("a kernel of size {} is larger than the padded input of size {}",
+                                        kernel.str(), size.str()));
     }
   }
   return tensor_result(input.dtype, std::move(sizes));
@@ -147,8 +149,8 @@ Result<SamePadding> same_padding(const OpCall& call, const ConvolutionCall& c) {
   const TensorType& weight = call.tensor("weight");
   for (std::size_t i = 0; i < c.spatial; ++i) {
     SymInt total = c.dilation[i] * (weight.sizes[2 + i] - 1);
-    if (!total.is_constant()) return type_error("padding 'same' needs a kernel of known size");
-    if (c.stride[i] != 1) return type_error("padding 'same' needs a stride of 1");
+    if (!total.is_constant()) return type_error("padding 'same' requires a constant kernel size");
+    if (c.stride[i] != 1) return type_error("padding 'same' requires a stride of 1");
     padding.both[i] = total.value() / 2;
     bool is_odd = total.value() % 2 != 0;
     padding.behind[2 * (c.spatial - 1 - i) + 1] = is_odd ? 1 : 0;

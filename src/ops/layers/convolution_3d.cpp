@@ -23,7 +23,8 @@ struct Convolution {
 
 Result<Convolution> read(Builder& b, const OpCall& call) {
   for (std::string_view name : {"stride", "padding", "dilation", "output_padding"}) {
-    if (!call.is_constant_ints(name)) return type_error("a convolution with numbers that are not constant");
+    if (!call.is_constant_ints(name))
+      return type_error("strides, padding and dilation of a convolution must be constants");
   }
   Convolution c{.stride = call.ints("stride"),
                 .padding = call.ints("padding"),
@@ -35,7 +36,8 @@ Result<Convolution> read(Builder& b, const OpCall& call) {
                 .groups = call["groups"]};
   for (Ints* numbers : {&c.stride, &c.padding, &c.dilation, &c.output_padding}) {
     if (numbers->size() == 1) numbers->resize(3, (*numbers)[0]);
-    if (numbers->size() != 3) return argument_error("a convolution with too few numbers");
+    if (numbers->size() != 3)
+      return argument_error("strides, padding and dilation need one value for each spatial dimension");
   }
   return c;
 }

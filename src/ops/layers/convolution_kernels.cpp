@@ -34,7 +34,7 @@ Result<Triple> transposed_sizes(const KernelCall& call, const Convolution& c, st
   for (std::size_t i = 0; i < spatial_rank; ++i) {
     sizes[i] = (c.input_sizes[i] - 1) * c.window.stride[i] - 2 * c.window.padding[i] +
                c.window.dilation[i] * (c.window.kernel[i] - 1) + more[i] + 1;
-    if (sizes[i] < 1) return bad_arguments("a convolution without a result");
+    if (sizes[i] < 1) return bad_arguments("a convolution without results");
   }
   return sizes;
 }
@@ -49,19 +49,19 @@ Result<Convolution> read_convolution(const KernelCall& call) {
   Shape sizes = sizes_of(c.input);
   Shape weight = sizes_of(c.weight);
   if (sizes.size() < 3 || sizes.size() > 5 || weight.size() != sizes.size()) {
-    return bad_arguments("a convolution needs a batch, channels and one to three spatial dimensions");
+    return bad_arguments("a convolution requires a batch, channels and one to three spatial dimensions");
   }
   std::size_t rank = sizes.size() - 2;
   if (c.groups < 1 || sizes[1] % c.groups != 0 || weight[0] % c.groups != 0) {
-    return bad_arguments("the channels are not a multiple of the groups");
+    return bad_arguments("the number of channels must be a multiple of the groups");
   }
   c.batch = sizes[0];
   c.inputs = sizes[1] / c.groups;
   c.outputs = c.is_transposed ? weight[1] : weight[0] / c.groups;
   std::int64_t expected = c.is_transposed ? weight[0] / c.groups : weight[1];
-  if (expected != c.inputs) return bad_arguments("the weight does not fit the input's channels");
+  if (expected != c.inputs) return bad_arguments("the weight does not match the input's channels");
   if (c.bias && sizes_of(*c.bias) != Shape{c.outputs * c.groups}) {
-    return bad_arguments("the bias does not fit the output's channels");
+    return bad_arguments("the bias does not match the output's channels");
   }
   c.input_sizes = last_dims(sizes, rank);
   TRY(c.window, read_window(call, last_dims(weight, rank), rank));

@@ -25,7 +25,7 @@ SymInt bag_count(const OpCall& call) {
 Types infer_embedding_bag(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   if (weight.rank() != 2 || call.tensor("indices").rank() != 1 || call.tensor("offsets").rank() != 1) {
-    return argument_error("bags of embeddings with tensors of the wrong rank");
+    return argument_error("embedding_bag: a tensor has the wrong rank");
   }
   std::vector<Type> types{tensor_type({.dtype = weight.dtype, .sizes = {bag_count(call), weight.sizes[1]}})};
   for (std::size_t i = 1; i < 4; ++i) {
@@ -112,7 +112,7 @@ Replacement embedding_bag(Builder& b, const OpCall& call) {
 // Scales rows that are looked up to the maximum norm if they exceed it.
 Replacement embedding_renorm(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() != 2) return argument_error("an embedding's weight has rank 2");
+  if (self.rank() != 2) return argument_error("an embedding's weight must have rank 2");
   Value* norm = b.call("aten.linalg_vector_norm.default", {call["self"], call["norm_type"], Ints{1}, true});
   Value* limit = b.call("aten.add.Tensor", {norm, 1e-7});
   Value* factor = b.call("aten.mul.Tensor", {b.call("aten.reciprocal.default", {limit}), call["max_norm"]});

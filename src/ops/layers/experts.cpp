@@ -26,8 +26,9 @@ constexpr std::int64_t max_experts = 4096;  // each needs several nodes
 
 Status expect_rows_and_matrices(const TensorType& rows, const TensorType& matrices) {
   if (rows.rank() == 2 && matrices.rank() == 3) return {};
-  return argument_error(fmt::format("grouped products of rank {} by rank {}, where rank 2 by rank 3 is known",
-                                    rows.rank(), matrices.rank()));
+  return argument_error(
+      fmt::format("a grouped matrix product requires operands of rank 2 and 3, got {} and {}", rows.rank(),
+                  matrices.rank()));
 }
 
 // Returns the expert of each row as [rows, 1]; the number of experts for rows after the last end.
@@ -62,8 +63,9 @@ Replacement grouped_rows(Builder& b, const OpCall& call, std::string_view rows, 
   TRY_STATUS(expect_rows_and_matrices(left, right));
   if (!right.sizes[0].is_constant()) return argument_error("the number of experts must be a constant");
   const std::int64_t experts = right.sizes[0].value();
-  if (experts == 0) return argument_error("products with no matrix");
-  if (experts > max_experts) return type_error(fmt::format("products with {} matrices", experts));
+  if (experts == 0) return argument_error("a grouped matrix product requires at least one matrix");
+  if (experts > max_experts)
+    return type_error(fmt::format("a grouped matrix product of {} matrices is not supported", experts));
   TRY(std::vector<Type> types, call.def().infer(call));
   Value* x = to_compute_type(b, b.own(call.value(rows)));
   Value* weight = to_compute_type(b, b.own(call.value(matrices)));
@@ -96,7 +98,7 @@ Types infer_grouped(const OpCall& call) {
   return tensor_result(grouped_type(call), {left.sizes[0], right.sizes[2]});
 }
 Replacement grouped_mm(Builder& b, const OpCall& call) {
-  if (!call["bias"].is_none()) return argument_error("a grouped product with a bias");
+  if (!call["bias"].is_none()) return argument_error("a grouped matrix product with a bias is not supported");
   if (!call["offs"].is_none()) return grouped_rows(b, call, "self", "mat2");
   Value* left = to_compute_type(b, b.own(call.value("self")));
   Value* right = to_compute_type(b, b.own(call.value("mat2")));

@@ -47,13 +47,13 @@ Result<SymInt> scaled_size(const SymInt& size, double factor) {
   constexpr double largest = 1e15;
   if (size.is_constant()) {
     const double scaled = static_cast<double>(size.value()) * factor;
-    if (!(scaled >= 0 && scaled < largest)) return type_error("a scale factor out of range");
+    if (!(scaled >= 0 && scaled < largest)) return type_error("the scale factor is out of range");
     return SymInt(static_cast<std::int64_t>(scaled));
   }
   constexpr std::int64_t parts = 1024;
   const double times = factor * parts;
   if (times != std::floor(times) || times > largest)
-    return type_error("a scale factor of an open size that is no whole number of 1024ths");
+    return type_error("the scale factor of a dynamic size must be a multiple of 1/1024");
   const auto whole = static_cast<std::int64_t>(times);
   const std::int64_t common = std::gcd(whole, parts);
   return floor_div(size * (whole / common), SymInt(parts / common));
@@ -62,7 +62,7 @@ Result<SymInt> scaled_size(const SymInt& size, double factor) {
 // Reads the last `count` dimensions: their sizes are given, or computed from the input's sizes and factors.
 Result<std::vector<Axis>> read_axes(const OpCall& call, std::size_t count) {
   const TensorType& input = call[0].as_value()->tensor();
-  if (input.rank() != count + 2) return argument_error("an image of the wrong rank");
+  if (input.rank() != count + 2) return argument_error("the image has the wrong rank");
   Dims wanted = as_dims(call["output_size"]);
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < count; ++i) {
@@ -139,7 +139,8 @@ Status check_factors(const std::vector<Axis>& axes, bool is_image) {
     if (!axis.factor || !axis.from.is_constant() || !axis.to.is_constant()) continue;
     if (ignores_factor(axis, is_image)) continue;
     TRY(const SymInt scaled, scaled_size(axis.from, *axis.factor));
-    if (scaled != axis.to) return type_error("a scale factor that is not that of the sizes");
+    if (scaled != axis.to)
+      return type_error("the scale factor does not match the ratio of the output size to the input size");
   }
   return {};
 }
@@ -270,7 +271,8 @@ Replacement separable(Builder& b, const OpCall& call, std::size_t count, bool ta
   TRY(std::vector<Axis> axes, read_axes(call, count));
   ScalarType dtype = call[0].as_value()->tensor().dtype;
   if (!is_floating(dtype)) {
-    return type_error("interpolation of integers is computed by torch in fixed point; convert to float");
+    return type_error(
+        "interpolation of integers is not supported (torch uses fixed point); convert to float");
   }
   Value* x = to_compute_type(b, call[0].as_value());
   for (std::size_t i = count; i-- > 0;) {
@@ -327,7 +329,7 @@ Replacement upsample_nearest2d(Builder& b, const OpCall& call) {
 // Fails for integers: torch computes them in fixed point.
 Replacement keep_floats(Builder&, const OpCall& call) {
   if (is_floating(call.tensor("input").dtype)) return std::vector<Value*>{};
-  return type_error("interpolation of integers is computed by torch in fixed point; convert to float");
+  return type_error("interpolation of integers is not supported (torch uses fixed point); convert to float");
 }
 
 }  // namespace

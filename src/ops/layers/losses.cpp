@@ -57,7 +57,7 @@ Value* times(Builder& b, const BuilderArgument& x, const BuilderArgument& y) {
 // max(margin - x, 0) except where y is 1, plus x except where y is -1
 Value* hinge(Builder& b, const OpCall& call, Value* x, Value* y) {
   if (call.tensor("self").dtype == ScalarType::U8)
-    b.fail(type_error("a hinge loss of bytes, whose differences from the margin wrap around").error());
+    b.fail(type_error("a hinge loss of u8 is not supported, because its differences wrap around").error());
   Argument margin = call["margin"];  // of integers torch takes the integer part
   if (is_integral(call.tensor("self").dtype) && margin.is_number())
     margin = Argument::of(static_cast<std::int64_t>(margin.as_double()));

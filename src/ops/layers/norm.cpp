@@ -28,19 +28,20 @@ std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
 // all.
 Status check_channels(const OpCall& call) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() < 2) return argument_error("a norm of a tensor without channels");
+  if (input.rank() < 2) return argument_error("the tensor has no channel dimension");
   for (std::string_view name : {"weight", "bias", "running_mean", "running_var"}) {
     if (call.def().arg_index(Name(name)) < 0 || call[name].is_none()) continue;
     const TensorType& given = call.tensor(name);
-    if (given.rank() != 1) return argument_error(fmt::format("'{}' has rank {}, not 1", name, given.rank()));
+    if (given.rank() != 1)
+      return argument_error(fmt::format("'{}' must have rank 1, got rank {}", name, given.rank()));
     const SymInt &size = given.sizes[0], &channels = input.sizes[1];
     if (size == channels || !size.is_constant() || !channels.is_constant()) continue;
     return argument_error(
-        fmt::format("'{}' has {} elements for {} channels", name, size.str(), channels.str()));
+        fmt::format("'{}' has {} elements, but there are {} channels", name, size.str(), channels.str()));
   }
   const bool has_statistics = call.def().arg_index(Name("running_mean")) >= 0;
   if (has_statistics && call["running_mean"].is_none() != call["running_var"].is_none())
-    return argument_error("one of 'running_mean' and 'running_var' without the other");
+    return argument_error("'running_mean' and 'running_var' must be given together");
   return {};
 }
 
@@ -77,7 +78,7 @@ Replacement native_batch_norm(Builder& b, const OpCall& call) {
                       {call["input"], call["weight"], call["bias"], true, call["momentum"], call["eps"]});
   }
   if (call["running_mean"].is_none() || call["running_var"].is_none()) {
-    return type_error("batch norm without running statistics");
+    return type_error("batch norm requires running statistics");
   }
   return b.call_all("aten._native_batch_norm_legit_no_training.default",
                     {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
@@ -208,7 +209,7 @@ Types infer_native_layer_norm(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   std::size_t count = as_dims(call["normalized_shape"]).size();
   if (count == 0 || count > input.rank())
-    return argument_error("layer norm over more dimensions than there are");
+    return argument_error("layer norm over more dimensions than the tensor has");
   Dims statistics = input.sizes;
   for (std::size_t i = input.rank() - count; i < input.rank(); ++i) statistics[i] = 1;
   return with_statistics(input, std::move(statistics));
@@ -273,7 +274,7 @@ Replacement group_norm_near_zero(Builder& b, const OpCall& call) {
 
 Replacement grouped(Builder& b, const OpCall& call, const SymInt& groups) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() < 2) return argument_error("group norm of a tensor without channels");
+  if (input.rank() < 2) return argument_error("group norm requires a channel dimension");
   GroupSizes sizes = group_sizes(input);
   return first_of(b, "aten.native_group_norm.default",
                   {call["input"], call["weight"], call["bias"], b.size(sizes.batch), b.size(sizes.channels),
@@ -286,9 +287,9 @@ Replacement group_norm(Builder& b, const OpCall& call) {
 // With the input's own statistics, an instance norm is a group norm with one group per channel.
 Replacement instance_norm(Builder& b, const OpCall& call) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() < 2) return argument_error("instance norm of a tensor without channels");
+  if (input.rank() < 2) return argument_error("instance norm requires a channel dimension");
   if (call.boolean("use_input_stats") && call.number("eps") == 0)
-    return argument_error("an instance norm with an eps of 0, where numbers may be equal");
+    return argument_error("instance norm requires an eps above 0");
   if (call.boolean("use_input_stats")) return grouped(b, call, input.sizes[1]);
   return first_of(b, "aten._native_batch_norm_legit_no_training.default",
                   {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
@@ -323,7 +324,7 @@ Replacement instance_norm_functional(Builder& b, const OpCall& call) {
 Types infer_weight_norm(const OpCall& call) {
   const bool is_whole = call.integer("dim") == -1;
   if (!is_whole && call.tensor("g").rank() != call.tensor("v").rank())
-    return argument_error("a weight norm whose 'g' has another rank than 'v'");
+    return argument_error("weight norm requires 'g' and 'v' of the same rank");
   return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
 }
 Replacement weight_norm(Builder& b, const OpCall& call) {

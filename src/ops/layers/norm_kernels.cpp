@@ -44,7 +44,8 @@ Result<std::vector<double>> factors(const KernelCall& call, std::string_view nam
   auto data = call.optional_tensor(name);
   if (!data) return std::vector<double>(count, otherwise);
   TRY_STATUS(check_arithmetic(data->type.dtype));
-  if (count_of(*data) != count) return bad_arguments("the weight or bias does not fit what is normalized");
+  if (count_of(*data) != count)
+    return bad_arguments("the weight or bias does not match the normalized dimensions");
   Elements<double> numbers(*data);
   return std::vector<double>(numbers.begin(), numbers.end());
 }
@@ -127,11 +128,11 @@ Result<Layer> read_layer(const KernelCall& call) {
   Shape outer = sizes_of(input);
   Shape sizes = call.ints("normalized_shape");
   if (sizes.size() > outer.size() || !std::equal(sizes.rbegin(), sizes.rend(), outer.rbegin())) {
-    return bad_arguments("the layer's sizes are not the last of the input's");
+    return bad_arguments("normalized_shape must equal the input's last sizes");
   }
   std::fill(outer.end() - static_cast<std::ptrdiff_t>(sizes.size()), outer.end(), 1);
   std::size_t length = checked_count(sizes).value_or(0);
-  if (length == 0) return bad_arguments("a layer without elements");
+  if (length == 0) return bad_arguments("the normalized dimensions have no elements");
   return Layer{{input, count_of(input) / length, call.number("eps")}, outer, length};
 }
 
@@ -164,10 +165,10 @@ Result<Groups> read_groups(const KernelCall& call, std::string_view count_name) 
   TRY_STATUS(check_floats(call));
   TensorData input = call.tensor("input");
   Shape sizes = sizes_of(input);
-  if (sizes.size() < 2) return bad_arguments("an input without channels");
+  if (sizes.size() < 2) return bad_arguments("the input has no channel dimension");
   std::int64_t count = call.integer(count_name);
   if (count < 1 || sizes[1] % count != 0)
-    return bad_arguments("the channels are not a multiple of the groups");
+    return bad_arguments("the number of channels must be a multiple of the groups");
   Groups groups{{input, static_cast<std::size_t>(sizes[0] * count), call.number("eps")},
                 sizes[0],
                 count,
@@ -208,7 +209,7 @@ TensorData channels_first(const TensorData& data) {
 Contents batch_norm_inference(const KernelCall& call) {
   TRY_STATUS(check_floats(call));
   const TensorData& input = call.tensor("input");
-  if (input.type.rank() < 2) return bad_arguments("an input without channels");
+  if (input.type.rank() < 2) return bad_arguments("the input has no channel dimension");
   Shape sizes = sizes_of(input);
   auto channels = static_cast<std::size_t>(sizes[1]);
   TRY(std::vector<double> weight, factors(call, "weight", channels, 1));
@@ -244,10 +245,10 @@ Contents batch_norm_inference(const KernelCall& call) {
 Contents batch_norm_training(const KernelCall& call) {
   TRY_STATUS(check_floats(call));
   const TensorData& input = call.tensor("input");
-  if (input.type.rank() < 2) return bad_arguments("an input without channels");
+  if (input.type.rank() < 2) return bad_arguments("the input has no channel dimension");
   TensorData by_channel = channels_first(input);
   auto channels = static_cast<std::size_t>(sizes_of(by_channel)[0]);
-  if (count_of(input) == 0) return bad_arguments("a batch without elements");
+  if (count_of(input) == 0) return bad_arguments("the batch has no elements");
   TRY(std::vector<double> weight, factors(call, "weight", channels, 1));
   TRY(std::vector<double> bias, factors(call, "bias", channels, 0));
   Parts parts{by_channel, channels, call.number("eps")};

@@ -20,11 +20,11 @@ struct Patches {
 };
 
 Result<Ints> pair_of(const OpCall& call, std::string_view name) {
-  if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' is not constant", name));
+  if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' must be constant", name));
   Ints values = call.ints(name);
   if (values.size() == 1) values.push_back(values[0]);
   if (values.size() == 2) return values;
-  return argument_error(fmt::format("'{}' has {} numbers for 2 dimensions", name, values.size()));
+  return argument_error(fmt::format("'{}' has {} values for 2 spatial dimensions", name, values.size()));
 }
 
 Result<Patches> read_patches(const OpCall& call, const SymInt& height, const SymInt& width) {
@@ -35,7 +35,7 @@ Result<Patches> read_patches(const OpCall& call, const SymInt& height, const Sym
   TRY(p.stride, pair_of(call, "stride"));
   const SymInt sizes[2] = {height, width};
   for (std::size_t i = 0; i < 2; ++i) {
-    if (p.stride[i] <= 0) return argument_error("a stride that is not positive");
+    if (p.stride[i] <= 0) return argument_error("the stride must be positive");
     SymInt span = sizes[i] + (2 * p.padding[i] - p.dilation[i] * (p.kernel[i] - 1) - 1);
     p.counts.push_back(floor_div(span, p.stride[i]) + 1);
   }
@@ -57,7 +57,7 @@ bool is_padded(const Patches& p) {
 
 Types infer_im2col(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() != 3 && self.rank() != 4) return argument_error("an image of the wrong rank");
+  if (self.rank() != 3 && self.rank() != 4) return argument_error("the image has the wrong rank");
   std::size_t channels = self.rank() - 3;
   TRY(Patches p, read_patches(call, self.sizes[channels + 1], self.sizes[channels + 2]));
   Dims sizes(self.sizes.begin(), self.sizes.end() - 3);
@@ -82,10 +82,10 @@ Replacement im2col(Builder& b, const OpCall& call) {
 
 Types infer_col2im(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() != 2 && self.rank() != 3) return argument_error("patches of the wrong rank");
+  if (self.rank() != 2 && self.rank() != 3) return argument_error("the patches have the wrong rank");
   Dims wanted = as_dims(call["output_size"]);
   TRY(Ints kernel, pair_of(call, "kernel_size"));
-  if (wanted.size() != 2 || kernel[0] * kernel[1] <= 0) return argument_error("no size to fold to");
+  if (wanted.size() != 2 || kernel[0] * kernel[1] <= 0) return argument_error("output_size must be given");
   Dims sizes(self.sizes.begin(), self.sizes.end() - 1);
   sizes.back() = floor_div(sizes.back(), kernel[0] * kernel[1]);
   sizes.insert(sizes.end(), wanted.begin(), wanted.end());
@@ -123,7 +123,8 @@ template <std::size_t count>
 Types infer_unpool(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Dims wanted = as_dims(call["output_size"]);
-  if (wanted.size() != count || self.rank() < count + 1) return argument_error("unpooling of the wrong rank");
+  if (wanted.size() != count || self.rank() < count + 1)
+    return argument_error("the input of unpooling has the wrong rank");
   Dims sizes(self.sizes.begin(), self.sizes.end() - static_cast<std::ptrdiff_t>(count));
   sizes.insert(sizes.end(), wanted.begin(), wanted.end());
   return tensor_result(self.dtype, std::move(sizes));

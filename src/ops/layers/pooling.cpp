@@ -7,10 +7,10 @@
 
 #include "depute/program/builder.h"
 #include "ops/idioms.h"
+#include "ops/layers/windows.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "ops/shared_rules.h"
-#include "ops/layers/windows.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -53,7 +53,8 @@ Replacement max_pool_as_marked(Builder& b, const OpCall& call) {
   if (!has_padding && !has_nan) return std::vector<Value*>{};
   if (has_padding && call.node()->result(1)->has_uses())
     return argument_error(
-        "indices of windows that may hold padding alone, which torch places outside of the image");
+        "unsupported: indices of windows that may contain only padding (torch's indices are outside of the "
+        "image)");
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   const std::string_view pool = call.def().name.str();
   std::vector<Value*> results = b.call_all(pool, args);
@@ -74,10 +75,10 @@ Types infer_like_self(const OpCall& call) {
 Types infer_max_pool2d_backward(const OpCall& call) {
   const TensorType &self = call.tensor("self"), &indices = call.tensor("indices");
   if (self.rank() != 3 && self.rank() != 4)
-    return argument_error(fmt::format("a gradient of images of rank {}", self.rank()));
+    return argument_error(fmt::format("a gradient of rank {} is not supported", self.rank()));
   if (indices.rank() != self.rank())
     return argument_error(
-        fmt::format("indices of rank {} for images of rank {}", indices.rank(), self.rank()));
+        fmt::format("indices of rank {} do not match images of rank {}", indices.rank(), self.rank()));
   return infer_like_self(call);
 }
 // Adds each gradient to the element that its index selects.

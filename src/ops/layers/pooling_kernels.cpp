@@ -25,7 +25,7 @@ struct Images {
 
 Result<Images> read_images(const TensorData& data, std::size_t rank) {
   Shape sizes = sizes_of(data);
-  if (sizes.size() < rank + 1) return bad_arguments("an image without channels");
+  if (sizes.size() < rank + 1) return bad_arguments("the image has no channel dimension");
   Images images{data, last_dims(sizes, rank), 1, rank};
   for (std::size_t i = 0; i + rank < sizes.size(); ++i) images.count *= static_cast<std::size_t>(sizes[i]);
   return images;
@@ -41,7 +41,7 @@ Result<Window> read_window(const KernelCall& call, std::size_t rank) {
   }
   for (std::size_t i = 0; i < spatial_rank; ++i) {
     if (window.padding[i] > window.kernel[i] / 2)
-      return bad_arguments("padding of more than half the window");
+      return bad_arguments("the padding must be at most half the window");
   }
   return window;
 }
@@ -105,7 +105,7 @@ Contents max_pool_with_indices(const KernelCall& call) {
   TRY(Window window, read_window(call, rank));
   TRY(Triple moves,
       window_moves(images.sizes, window, call.boolean("ceil_mode") ? Rounding::Up : Rounding::Down));
-  if (volume(images.sizes) == 0) return bad_arguments("an image without elements");
+  if (volume(images.sizes) == 0) return bad_arguments("the image has no elements");
   ScalarType dtype = call.result_type();
   TRY(Domain domain, domain_of(dtype));
   Shape sizes = images.with_sizes(moves);
@@ -196,7 +196,7 @@ template <std::size_t rank>
 Contents adaptive_avg_pool(const KernelCall& call) {
   TRY(Images images, read_images(call.tensor("self"), rank));
   TRY(Triple results, window_numbers(call.ints("output_size"), rank, 1, 0, {1, 1, 1}));
-  if (volume(images.sizes) == 0) return bad_arguments("an image without elements");
+  if (volume(images.sizes) == 0) return bad_arguments("the image has no elements");
   ScalarType dtype = call.result_type();
   TRY_STATUS(check_arithmetic(dtype));
   return one(call.dense(dtype, images.with_sizes(results), [images, results, dtype] {

@@ -28,7 +28,7 @@ Types infer_dequantized(const OpCall& call) {
   constexpr double most = 1 << 30;  // the kernel subtracts the zero point in 32 bits
   const Argument& zero_point = call[2];
   if (zero_point.is_number() && std::abs(zero_point.as_double()) > most)
-    return argument_error("a zero point beyond 2^30");
+    return argument_error("the zero point is beyond 2^30");
   const bool is_row = call.def().arg_index(Name("out_dtype")) < 0;
   const Argument& dtype = call[is_row ? "output_dtype" : "out_dtype"];
   return tensor_result(dtype.is_none() ? ScalarType::F32 : dtype.as_scalar_type(),
@@ -43,12 +43,12 @@ Types infer_choice(Dims sizes) {
 Types infer_choice_of_all(const OpCall& call) {
   TRY_STATUS(check_quanta(call));
   if (!(call.number("quant_max") - call.number("quant_min") <= std::numeric_limits<std::int32_t>::max()))
-    return argument_error("more than 2^31 - 1 steps from 'quant_min' to 'quant_max'");
+    return argument_error("the range from 'quant_min' to 'quant_max' exceeds 2^31 - 1");
   return infer_choice({1});
 }
 Types infer_choice_of_rows(const OpCall& call) {
   Dims sizes = call.tensor("input").sizes;
-  if (sizes.empty()) return argument_error("rows of a tensor of rank 0");
+  if (sizes.empty()) return argument_error("expected a tensor of rank 1 or more");
   sizes.back() = 1;
   return infer_choice(std::move(sizes));
 }
@@ -106,7 +106,7 @@ Replacement choose_for_rows(Builder& b, const OpCall& call) {
 template <int per_byte>
 Types infer_rows(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() != 2) return argument_error("a table that is not of rank 2");
+  if (weight.rank() != 2) return argument_error("the weight must have rank 2");
   Dims sizes = call.tensor("indices").sizes;
   sizes.push_back(weight.sizes[1] * per_byte);
   const bool is_told = call.def().arg_index(Name("dtype")) >= 0 && !call["dtype"].is_none();

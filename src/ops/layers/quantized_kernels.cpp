@@ -29,14 +29,14 @@ Result<Quantization> per_tensor(const KernelCall& call) {
   TRY(q.scales, numbers_of(call.operand("scale")));
   TRY(q.zero_points, numbers_of(call.operand("zero_point")));
   if (q.scales.size() != 1 || q.zero_points.size() != 1)
-    return bad_arguments("more than one scale or zero point");
+    return bad_arguments("expected a single scale and zero point");
   return q;
 }
 
 Result<Quantization> per_channel(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("input"));
   TRY(std::size_t axis, checked_dim(call.integer("axis"), sizes.size()));
-  if (sizes.empty()) return bad_arguments("a tensor without channels");
+  if (sizes.empty()) return bad_arguments("the tensor has no channel dimension");
   auto channels = static_cast<std::size_t>(sizes[axis]);
   Quantization q;
   TRY(q.scales, numbers_of(call.tensor("scales")));
@@ -45,7 +45,7 @@ Result<Quantization> per_channel(const KernelCall& call) {
     TRY(q.zero_points, numbers_of(call.tensor("zero_points")));
   }
   if (q.scales.size() != channels || q.zero_points.size() != channels) {
-    return bad_arguments("not one scale and zero point for each channel");
+    return bad_arguments("expected one scale and zero point per channel");
   }
   for (std::size_t dim = axis + 1; dim < sizes.size(); ++dim) q.inner *= static_cast<std::size_t>(sizes[dim]);
   return q;
@@ -54,13 +54,13 @@ Result<Quantization> per_channel(const KernelCall& call) {
 // Reads one scale and zero point per row: per position in all dimensions but the last.
 Result<Quantization> per_row(const KernelCall& call) {
   const Shape sizes = sizes_of(call.tensor("input"));
-  if (sizes.empty()) return bad_arguments("rows of a tensor of rank 0");
+  if (sizes.empty()) return bad_arguments("expected a tensor of rank 1 or more");
   Quantization q;
   q.inner = static_cast<std::size_t>(std::max<std::int64_t>(sizes.back(), 1));
   TRY(q.scales, numbers_of(call.tensor("scales")));
   TRY(q.zero_points, numbers_of(call.tensor("zero_points")));
   if (q.scales.size() != q.zero_points.size() || q.scales.size() * q.inner != count_of(call.tensor("input")))
-    return bad_arguments("not one scale and zero point for each row");
+    return bad_arguments("expected one scale and zero point per row");
   return q;
 }
 
@@ -157,7 +157,7 @@ Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
   const TensorData& input = call.tensor("input");
   TRY_STATUS(check_arithmetic(input.type.dtype));
   Elements<float> x(input);
-  if (length == 0) return bad_arguments("no values to choose a scale for");
+  if (length == 0) return bad_arguments("a scale cannot be chosen for an empty tensor");
   std::vector<double> scales, zero_points;
   for (std::size_t start = 0; start < x.size(); start += length) {
     float low = 0, high = 0;
@@ -182,7 +182,7 @@ Contents choose_for_all(const KernelCall& call) {
 
 Contents choose_for_rows(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("input"));
-  if (sizes.empty()) return bad_arguments("rows of a tensor of rank 0");
+  if (sizes.empty()) return bad_arguments("expected a tensor of rank 1 or more");
   const auto length = static_cast<std::size_t>(sizes.back());
   sizes.back() = 1;
   return chosen(call, length, sizes, params_of_row);
@@ -206,10 +206,10 @@ template <int per_byte>
 Contents look_up(const KernelCall& call) {
   const TensorData& weight = call.tensor("weight");
   const TensorData& indices = call.tensor("indices");
-  if (weight.type.rank() != 2) return bad_arguments("the weight is not a matrix");
+  if (weight.type.rank() != 2) return bad_arguments("the weight must have rank 2");
   const ScalarType kind = weight.type.dtype;
   if (kind != ScalarType::U8 && (per_byte > 1 || kind != ScalarType::I8))
-    return bad_arguments("the weight is not of integers of 8 bits");
+    return bad_arguments("the weight must have 8-bit integers");
   TRY_STATUS(check_arithmetic(indices.type.dtype));
   TRY_STATUS(check_arithmetic(call.result_type()));
   const auto rows = static_cast<std::size_t>(sizes_of(weight)[0]);
@@ -223,11 +223,12 @@ Contents look_up(const KernelCall& call) {
   const std::size_t groups = rows == 0 ? 0 : scales.size() / rows;
   if (groups == 0 || scales.size() != rows * groups || columns % groups != 0 ||
       zero_points.size() != scales.size())
-    return bad_arguments("not one scale and zero point for each group of each row");
+    return bad_arguments("expected one scale and zero point per group of each row");
   const Elements<std::int64_t> elements(indices);
   const std::vector<std::int64_t> wanted(elements.begin(), elements.end());
   const auto is_outside = [&](std::int64_t row) { return row < 0 || row >= static_cast<std::int64_t>(rows); };
-  if (std::ranges::any_of(wanted, is_outside)) return bad_arguments("an index outside of the table");
+  if (std::ranges::any_of(wanted, is_outside))
+    return bad_arguments("an index is out of range for the weight's rows");
   Shape sizes = sizes_of(indices);
   sizes.push_back(static_cast<std::int64_t>(columns));
   const ScalarType dtype = call.result_type();

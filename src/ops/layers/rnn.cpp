@@ -46,7 +46,8 @@ struct State {
 
 Result<Network> read_network(const OpCall& call, Gates gates) {
   if (call.boolean("train") && call.number("dropout") != 0) {
-    return type_error("a recurrent layer with dropout in training mode is random");
+    return type_error(
+        "a recurrent layer with dropout is random in training mode; export the model after model.eval()");
   }
   Network net{.gates = gates,
               .layers = call.integer("num_layers"),
@@ -55,16 +56,17 @@ Result<Network> read_network(const OpCall& call, Gates gates) {
               .has_biases = call.boolean("has_biases"),
               .params = call.values("params")};
   if (net.layers <= 0 || call.tensor("input").rank() != 3)
-    return argument_error("a recurrent layer of a wrong shape");
+    return argument_error("the operands of the recurrent layer have the wrong ranks");
   bool has_params = net.layers <= static_cast<std::int64_t>(net.params.size());
   bool are_static = std::ranges::all_of(net.params, [](const Value* p) { return p->tensor().is_static(); });
-  if (!has_params || !are_static) return type_error("a recurrent layer whose weights do not fit");
+  if (!has_params || !are_static)
+    return type_error("the weights of the recurrent layer do not match its input");
   auto cells = static_cast<std::size_t>(net.layers * net.directions);
   net.params_per_cell = net.params.size() / cells;
   std::size_t plain = net.has_biases ? 4 : 2;
   bool projects = gates == Gates::Lstm && net.params_per_cell == plain + 1;
   if (net.params.size() % cells != 0 || (net.params_per_cell != plain && !projects)) {
-    return argument_error(fmt::format("{} weights for {} layers", net.params.size(), net.layers));
+    return argument_error(fmt::format("{} weights do not match {} layers", net.params.size(), net.layers));
   }
   return net;
 }
@@ -299,7 +301,7 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
   const SymInt& steps = input->tensor().sizes[static_cast<std::size_t>(net.time_dim)];
   if (steps.is_constant() && (steps.value() < 1 || steps.value() > max_steps)) {
     return type_error(
-        fmt::format("a recurrent layer of {} steps; the limit is {}", steps.value(), max_steps));
+        fmt::format("a recurrent layer of {} time steps; the limit is {}", steps.value(), max_steps));
   }
   bool is_zero = steps.is_constant() && net.gates != Gates::Gru && is_zeros(hidden) &&
                  (cell == nullptr || is_zeros(cell));
@@ -327,7 +329,7 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
 Replacement lstm(Builder& b, const OpCall& call) {
   TRY(Network net, read_network(call, Gates::Lstm));
   std::vector<Value*> hx = b.own(call.values("hx"));
-  if (hx.size() != 2) return argument_error("an lstm has two initial states");
+  if (hx.size() != 2) return argument_error("an LSTM requires two initial states");
   TRY(Outputs out, unroll(b, net, b.own(call.value("input")), hx[0], hx[1]));
   return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden), final_states(b, net, out.cell)};
 }
@@ -348,15 +350,16 @@ State read_state(Builder& b, Value* hidden, Value* cell) {
 
 Result<State> run_cell(Builder& b, const OpCall& call, Gates gates, State state) {
   if (call.tensor("input").rank() != 2)
-    return argument_error("a recurrent cell of an input that is not of rank 2");
+    return argument_error("the input of a recurrent cell must have rank 2");
   Cell cell{.input_weight = call.value("w_ih"),
             .hidden_weight = call.value("w_hh"),
             .input_bias = call.value("b_ih"),
             .hidden_bias = call.value("b_hh")};
   if ((cell.input_bias == nullptr) != (cell.hidden_bias == nullptr)) {
-    return argument_error("a recurrent cell with one bias of two");
+    return argument_error("a recurrent cell requires both biases or neither");
   }
-  if (!cell.hidden_weight->tensor().is_static()) return type_error("a recurrent cell of unknown size");
+  if (!cell.hidden_weight->tensor().is_static())
+    return type_error("the hidden size of a recurrent cell must be constant");
   Network net{.gates = gates,
               .layers = 1,
               .directions = 1,
@@ -375,7 +378,7 @@ Value* without_time(Builder& b, Value* x) {
 
 Replacement lstm_cell(Builder& b, const OpCall& call) {
   std::vector<Value*> hx = b.own(call.values("hx"));
-  if (hx.size() != 2) return argument_error("an lstm has two initial states");
+  if (hx.size() != 2) return argument_error("an LSTM requires two initial states");
   TRY(State state, run_cell(b, call, Gates::Lstm, read_state(b, hx[0], hx[1])));
   return std::vector<Value*>{without_time(b, state.hidden), without_time(b, state.cell)};
 }
@@ -397,16 +400,16 @@ Types infer_cell(const OpCall& call) {
 
 Types infer_recurrent(const OpCall& call) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() != 3) return argument_error("a recurrent layer of an input that is not of rank 3");
+  if (input.rank() != 3) return argument_error("the input of a recurrent layer must have rank 3");
   std::vector<Type> types;
   const Argument& hx = call["hx"];
   std::vector<const Value*> states =
       hx.is_list() ? call.values("hx") : std::vector<const Value*>{hx.as_value()};
   Dims sizes = input.sizes;
   for (const Value* state : states) {
-    if (state->tensor().rank() != 3) return argument_error("a recurrent layer's state has rank 3");
+    if (state->tensor().rank() != 3) return argument_error("the state of a recurrent layer must have rank 3");
   }
-  if (states.empty()) return argument_error("a recurrent layer without a state");
+  if (states.empty()) return argument_error("a recurrent layer requires an initial state");
   sizes[2] = states[0]->tensor().sizes[2] * (call.boolean("bidirectional") ? 2 : 1);
   types.push_back(tensor_type({.dtype = input.dtype, .sizes = std::move(sizes)}));
   for (const Value* state : states) {

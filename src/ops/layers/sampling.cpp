@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "depute/program/builder.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -22,10 +22,10 @@ Types infer_sampling(const OpCall& call, std::size_t rank) {
   const TensorType& input = call.tensor("input");
   const TensorType& grid = call.tensor("grid");
   if (input.rank() != rank || grid.rank() != rank || grid.sizes.back() != static_cast<std::int64_t>(rank) - 2)
-    return type_error("grid sampling of neither an image and places in it, nor a volume");
+    return type_error("grid sampling requires an image and a grid of rank 4, or both of rank 5");
   const std::int64_t mode = call.integer("interpolation_mode"), padding = call.integer("padding_mode");
   if (mode < 0 || mode > (rank == 4 ? 2 : 1) || padding < 0 || padding > 2)
-    return argument_error("grid sampling of an unknown mode");
+    return argument_error("unknown mode of grid sampling");
   Dims sizes{input.sizes[0], input.sizes[1]};
   sizes.insert(sizes.end(), grid.sizes.begin() + 1, grid.sizes.end() - 1);
   return tensor_result(input.dtype, std::move(sizes));
@@ -165,7 +165,8 @@ Replacement grid_sampler_3d(Builder& b, const OpCall& call) {
   const std::int64_t padding = call.integer("padding_mode");
   if (mode < 0 || mode > 1 || padding < 0 || padding > 2)
     return argument_error(
-        "a volume is sampled linearly or at the nearest element, with zeros, borders or reflections");
+        "grid sampling of a volume supports the modes bilinear and nearest, and padding zeros, border and "
+        "reflection");
   const Dims& from = call.tensor("input").sizes;
   const Dims& to = types[0].tensor.sizes;
   const Dims volume(from.begin() + 2, from.end());
@@ -194,9 +195,9 @@ Types infer_affine_grid(const OpCall& call) {
   Dims size = as_dims(call["size"]);
   const TensorType& theta = call.tensor("theta");
   if ((size.size() != 4 && size.size() != 5) || theta.rank() != 3) {
-    return argument_error("a grid for an image of the wrong rank");
+    return argument_error("the image has the wrong rank");
   }
-  if (!is_floating(theta.dtype)) return type_error("a grid of whole numbers");
+  if (!is_floating(theta.dtype)) return type_error("the grid must be floating point");
   Dims sizes{size[0]};
   sizes.insert(sizes.end(), size.begin() + 2, size.end());
   sizes.push_back(static_cast<std::int64_t>(size.size()) - 2);

@@ -8,9 +8,9 @@
 
 #include "depute/program/builder.h"
 #include "ops/idioms.h"
+#include "ops/layers/windows.h"
 #include "ops/op_table.h"
 #include "ops/shared_rules.h"
-#include "ops/layers/windows.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -46,7 +46,8 @@ Flat over_depth(const PoolWindow& w) {
 }
 
 Replacement avg_pool3d(Builder& b, const OpCall& call) {
-  if (!is_floating(call.tensor("self").dtype)) return type_error("average pooling of integers over volumes");
+  if (!is_floating(call.tensor("self").dtype))
+    return type_error("3-d average pooling of integers is not supported");
   TRY(PoolWindow w, read_pool_window(call, 3, false));
   TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
   const Argument& divisor = call["divisor_override"];
@@ -120,9 +121,9 @@ struct WindowIndex {
   std::int64_t from, to, longest;
 };
 Result<WindowIndex> window_index(Builder& b, const TensorType& self, std::size_t dim, const SymInt& wanted) {
-  TRY(std::int64_t from, static_size(self, dim, "a size that windows of different sizes are taken from"));
+  TRY(std::int64_t from, static_size(self, dim, "the size of a dimension that is pooled adaptively"));
   if (!wanted.is_constant() || wanted.value() <= 0 || from <= 0) {
-    return type_error("an adaptive max pool to a size that is not known");
+    return type_error("the output size of adaptive max pooling must be constant");
   }
   // Window i ends at ceil((i + 1) * from / to). It starts and ends inside an element if `rest` and `to` have
   // no common step.

@@ -15,21 +15,23 @@ constexpr std::int64_t max_window = std::int64_t{1} << 30;
 // `otherwise`.
 Result<Ints> per_dimension(const OpCall& call, std::string_view name, std::size_t count,
                            Ints otherwise = {}) {
-  if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' is not constant", name));
+  if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' must be constant", name));
   Ints values = call.ints(name);
   if (values.empty()) values = std::move(otherwise);
   for (std::int64_t value : values) {
-    if (value < 0 || value > max_window) return argument_error(fmt::format("'{}' has a {}", name, value));
+    if (value < 0 || value > max_window)
+      return argument_error(fmt::format("'{}' has the value {}, which is out of range", name, value));
   }
   if (values.size() == 1) values.resize(count, values[0]);
   if (values.size() == count) return values;
-  return argument_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
+  return argument_error(
+      fmt::format("'{}' has {} values for {} spatial dimensions", name, values.size(), count));
 }
 
 Result<SymInt> pooled_size(const SymInt& size, const PoolWindow& w, std::size_t i) {
   std::int64_t stride = w.stride[i], padding = w.padding[i];
   if (stride <= 0 || w.kernel[i] <= 0)
-    return argument_error("a pooling window or stride that is not positive");
+    return argument_error("a pooling window and its stride must be positive");
   SymInt span = size + (2 * padding - w.dilation[i] * (w.kernel[i] - 1) - 1);
   if (!w.ceil_mode) return floor_div(span, stride) + 1;
   SymInt count = floor_div(span + (stride - 1), stride) + 1;
@@ -56,15 +58,15 @@ Result<PoolWindow> read_pool_window(const OpCall& call, std::size_t count, bool 
 Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& w) {
   std::size_t count = w.kernel.size();
   if (self.rank() != count + 1 && self.rank() != count + 2) {
-    return argument_error(
-        fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
+    return argument_error(fmt::format("pooling over {} dimensions is not possible for a tensor of rank {}",
+                                      count, self.rank()));
   }
   Dims sizes = self.sizes;
   for (std::size_t i = 0; i < count; ++i) {
     SymInt& size = sizes[self.rank() - count + i];
     TRY(size, pooled_size(size, w, i));
     if (size.is_constant() && size.value() <= 0)
-      return argument_error("a pooling window larger than its input");
+      return argument_error("the pooling window is larger than the padded input");
   }
   return sizes;
 }
@@ -72,15 +74,16 @@ Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& w) {
 Result<Dims> read_output_size(const OpCall& call, std::size_t count) {
   Dims wanted = as_dims(call["output_size"]);
   if (wanted.size() == count) return wanted;
-  return argument_error(fmt::format("'output_size' has {} numbers for {} dimensions", wanted.size(), count));
+  return argument_error(
+      fmt::format("'output_size' has {} values for {} spatial dimensions", wanted.size(), count));
 }
 
 Types infer_adaptive_of(const OpCall& call, std::size_t count) {
   const TensorType& self = call.tensor("self");
   TRY(Dims wanted, read_output_size(call, count));
   if (self.rank() < count + 1) {
-    return argument_error(
-        fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
+    return argument_error(fmt::format("pooling over {} dimensions is not possible for a tensor of rank {}",
+                                      count, self.rank()));
   }
   Dims sizes = self.sizes;
   std::copy(wanted.begin(), wanted.end(), sizes.end() - static_cast<std::ptrdiff_t>(count));

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "depute/program/builder.h"
+#include "ops/idioms.h"
 #include "ops/math/complex_forms.h"
 #include "ops/math/formula.h"
-#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "ops/tensors/view_rules.h"
@@ -29,7 +29,7 @@ Types infer_of_parts(const OpCall& call) {
 }
 Types infer_as_real(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (!is_complex(self.dtype)) return argument_error("view_as_real of a tensor that is not complex");
+  if (!is_complex(self.dtype)) return argument_error("view_as_real requires a complex tensor");
   Dims sizes = self.sizes;
   sizes.push_back(2);
   return tensor_result(part_of(self.dtype), std::move(sizes));
@@ -37,7 +37,7 @@ Types infer_as_real(const OpCall& call) {
 Types infer_as_complex(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() == 0 || !is_floating(self.dtype))
-    return argument_error("view_as_complex of a tensor without a dimension of size 2");
+    return argument_error("view_as_complex requires a last dimension of size 2");
   return tensor_result(complex_of(self.dtype), Dims(self.sizes.begin(), self.sizes.end() - 1));
 }
 

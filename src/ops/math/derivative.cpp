@@ -72,7 +72,7 @@ Argument spacing_of(const OpCall& call, std::size_t index) {
 
 Types infer_gradient(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() == 0) return argument_error("a gradient of a tensor without dimensions");
+  if (self.rank() == 0) return argument_error("gradient requires a tensor of rank 1 or more");
   TRY(Ints dims, gradient_dims(call));
   const bool is_whole = !is_floating(self.dtype) && !is_complex(self.dtype);
   ScalarType dtype = is_whole ? ScalarType::F32 : self.dtype;
@@ -90,7 +90,7 @@ Replacement gradient(Builder& b, const OpCall& call) {
     auto dim = static_cast<std::size_t>(dims[i]);
     Argument spacing = spacing_of(call, i);
     bool has_places = spacing.is_value() && spacing.as_value()->type().is_tensor();
-    if (!has_places && !spacing.is_number()) return type_error("a gradient's spacing must be a constant");
+    if (!has_places && !spacing.is_number()) return type_error("the spacing of gradient must be a constant");
     Term derivative = x;
     if (has_places) {
       Dims line(x.rank(), SymInt(1));

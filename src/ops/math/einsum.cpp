@@ -55,13 +55,13 @@ Result<Equation> read_equation(std::string_view text) {
       equation.operands.emplace_back();
     } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
       if (in_output && equation.output.find(c) != std::string::npos)
-        return argument_error(fmt::format("einsum '{}' repeats a label of its output", text));
+        return argument_error(fmt::format("einsum '{}': the output repeats a label", text));
       (in_output ? equation.output : equation.operands.back()) += c;
     } else if (text.substr(i).starts_with("...")) {
       (in_output ? equation.output : equation.operands.back()) += ellipsis;
       i += 2;
     } else {
-      return argument_error(fmt::format("einsum '{}' has a '{}'", text, c));
+      return argument_error(fmt::format("einsum '{}': unexpected character '{}'", text, c));
     }
   }
   if (!is_explicit) equation.output = implicit_output(equation.operands);
@@ -81,14 +81,14 @@ Result<Equation> equation_of(const OpCall& call) {
   TRY(Equation equation, read_equation(call.text("equation")));
   std::vector<const Value*> tensors = call.values("tensors");
   if (tensors.size() != equation.operands.size())
-    return argument_error("einsum with another number of operands");
+    return argument_error("einsum: the equation and the operands differ in number");
   std::size_t most = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     std::string& labels = equation.operands[i];
     if (labels.find(ellipsis) == std::string::npos) continue;
     std::size_t rank = tensors[i]->tensor().rank(), named = labels.size() - 1;
     if (rank < named || rank - named > max_ellipsis || labels.find(ellipsis) != labels.rfind(ellipsis))
-      return argument_error(fmt::format("einsum: rank {} for '{}'", rank, labels));
+      return argument_error(fmt::format("einsum: an operand of rank {} does not match '{}'", rank, labels));
     most = std::max(most, rank - named);
     replace_ellipsis(labels, rank - named);
   }
@@ -111,20 +111,22 @@ Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
     const TensorType& type = tensors[i]->tensor();
     const std::string& labels = equation.operands[i];
     if (type.rank() != labels.size())
-      return argument_error(fmt::format("einsum: rank {} for '{}'", type.rank(), labels));
+      return argument_error(
+          fmt::format("einsum: an operand of rank {} does not match '{}'", type.rank(), labels));
     for (std::size_t d = 0; d < labels.size(); ++d) {
       auto [known, is_new] = sizes.try_emplace(labels[d], type.sizes[d]);
       if (is_new || type.sizes[d] == 1) continue;
       if (known->second == 1) known->second = type.sizes[d];
       if (!may_be_equal(known->second, type.sizes[d])) {
-        return type_error(fmt::format("einsum: sizes {} and {} of '{}'", known->second.str(),
+        return type_error(fmt::format("einsum: sizes {} and {} of the label '{}' differ", known->second.str(),
                                       type.sizes[d].str(), labels[d]));
       }
       if (type.sizes[d].is_constant()) known->second = type.sizes[d];
     }
   }
   for (char label : equation.output) {
-    if (!sizes.contains(label)) return argument_error(fmt::format("einsum: '{}' is in no operand", label));
+    if (!sizes.contains(label))
+      return argument_error(fmt::format("einsum: the output label '{}' is in no operand", label));
   }
   return sizes;
 }

@@ -13,9 +13,9 @@
 #include <numbers>
 
 #include "depute/program/builder.h"
+#include "ops/idioms.h"
 #include "ops/math/complex_forms.h"
 #include "ops/math/formula.h"
-#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -44,7 +44,7 @@ class Transform {
     const std::int64_t factor = is_direct ? 1 : factor_near_root(n);
     if (factor > 1) return slice(in_two_steps(x, factor, n / factor, divisor), kept, n);
     if (n > largest_prime) {
-      b_.fail(type_error(fmt::format("a Fourier transform of the size {}, {}", n,
+      b_.fail(type_error(fmt::format("a Fourier transform of size {}, {}", n,
                                      n > largest_size ? "which is too large" : "a large prime"))
                   .error());
       return {};
@@ -155,21 +155,23 @@ Result<std::vector<std::size_t>> transformed_dims(const OpCall& call) {
   std::vector<std::size_t> dims;
   const std::int64_t normalization = call.integer("normalization");
   if (normalization < 0 || normalization > 2)
-    return argument_error(fmt::format("the normalization {}, not 0, 1 or 2", normalization));
-  if (!call.is_constant_ints("dim")) return argument_error("a transform along dimensions that are not known");
+    return argument_error(fmt::format("normalization {} is invalid; expected 0, 1 or 2", normalization));
+  if (!call.is_constant_ints("dim"))
+    return argument_error("the dimensions of a Fourier transform must be constant");
   for (const std::int64_t dim : call.ints("dim")) {
     TRY(const std::size_t wrapped, wrap_dim(dim, call.tensor("self").rank()));
     if (std::ranges::find(dims, wrapped) != dims.end())
-      return argument_error("a transform twice along a dimension");
+      return argument_error("a Fourier transform has a duplicate dimension");
     dims.push_back(wrapped);
   }
   return dims;
 }
 Status expect_constant(const TensorType& type, std::span<const std::size_t> dims) {
   for (const std::size_t dim : dims) {
-    if (dim >= type.rank()) return argument_error("a transform of a tensor without dimensions");
-    if (!type.sizes[dim].is_constant()) return type_error("a Fourier transform of a size that is not known");
-    if (type.sizes[dim].value() < 1) return argument_error("a Fourier transform of nothing");
+    if (dim >= type.rank()) return argument_error("a Fourier transform requires a tensor of rank 1 or more");
+    if (!type.sizes[dim].is_constant()) return type_error("a Fourier transform requires a constant size");
+    if (type.sizes[dim].value() < 1)
+      return argument_error("a Fourier transform requires a size of 1 or more");
   }
   return {};
 }
@@ -202,7 +204,8 @@ Types infer_r2c(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
   Dims sizes = self.sizes;
-  if (dims.empty() || sizes.empty()) return argument_error("a transform along no dimension");
+  if (dims.empty() || sizes.empty())
+    return argument_error("a Fourier transform requires at least one dimension");
   if (call.boolean("onesided")) sizes[dims.back()] = floor_div(sizes[dims.back()], SymInt(2)) + 1;
   return tensor_result(complex_of(self.dtype), std::move(sizes));
 }
@@ -236,10 +239,12 @@ Types infer_c2r(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
   Dims sizes = self.sizes;
-  if (dims.empty() || sizes.empty()) return argument_error("a transform along no dimension");
+  if (dims.empty() || sizes.empty())
+    return argument_error("a Fourier transform requires at least one dimension");
   const SymInt last = as_sym_int(call["last_dim_size"]), half = floor_div(last, SymInt(2)) + 1;
   const bool may_be_half = !half.is_constant() || !sizes[dims.back()].is_constant();
-  if (!may_be_half && half != sizes[dims.back()]) return argument_error("a real signal of another size");
+  if (!may_be_half && half != sizes[dims.back()])
+    return argument_error("last_dim_size does not match the size of the input");
   sizes[dims.back()] = last;
   return tensor_result(part_of(self.dtype), std::move(sizes));
 }
@@ -262,7 +267,8 @@ Replacement c2r(Builder& b, const OpCall& call) {
   TRY_STATUS(expect_constant(type, dims));
   const std::size_t last = dims.back(), end = self.rank() - 1;
   const std::int64_t n = type.sizes[last].value();
-  if (self.sizes[last].value() != n / 2 + 1) return argument_error("a real signal of another size");
+  if (self.sizes[last].value() != n / 2 + 1)
+    return argument_error("last_dim_size does not match the size of the input");
   double divisor = divisor_of(call.integer("normalization"), product_of(type, dims));
   Transform transform(b, type.dtype, false);
   Signal x = signal_of(b, call.value("self"));
@@ -312,10 +318,11 @@ Result<FourierPlan> fourier_plan(const OpCall& call, FourierKind kind, bool is_f
     const auto count = static_cast<std::int64_t>(given.is_none() ? own.size() : wanted.size());
     for (std::int64_t i = -count; i < 0; ++i) dims.push_back(i);
   }
-  if (dims.empty() && kind != FourierKind::Complex) return argument_error("a transform along no dimension");
+  if (dims.empty() && kind != FourierKind::Complex)
+    return argument_error("a Fourier transform requires at least one dimension");
   for (std::size_t i = 0; i < dims.size(); ++i) {
     TRY(const std::size_t dim, wrap_dim(dims[i], own.size()));
-    if (dim >= own.size()) return argument_error("a transform of a tensor without dimensions");
+    if (dim >= own.size()) return argument_error("a Fourier transform requires a tensor of rank 1 or more");
     SymInt size = own[dim];
     const bool is_given = i < wanted.size() && wanted[i] != SymInt(-1);
     if (kind == FourierKind::FromHalf && i + 1 == dims.size()) size = (size - 1) * 2;
@@ -335,7 +342,7 @@ Value* resized(Builder& b, Value* x, const FourierPlan& plan, FourierKind kind) 
     const SymInt own = x->tensor().sizes[dim];
     if (own == size) continue;
     if (!own.is_constant() || !size.is_constant()) {
-      b.fail(type_error("a Fourier transform of a size that is not known").error());
+      b.fail(type_error("a Fourier transform requires a constant size").error());
     } else if (size.value() < own.value()) {
       x = b.call("aten.slice.Tensor", {x, plan.dims[i], 0, size.value()});
     } else {
@@ -370,7 +377,7 @@ Replacement fft(Builder& b, const OpCall& call) {
   TRY(const FourierPlan plan, fourier_plan(call, kind, is_forward));
   Value* x = resized(b, b.own(call.value("self")), plan, kind);
   if (kind == FourierKind::ToHalf && is_complex(x->tensor().dtype))
-    return argument_error("a transform of real numbers of a complex tensor");
+    return argument_error("a real Fourier transform of a complex tensor");
   if (kind == FourierKind::ToHalf)
     return one(b.call("aten._fft_r2c.default", {x, plan.dims, plan.normalization, true}));
   if (kind == FourierKind::Complex)
@@ -394,7 +401,7 @@ Replacement shifted(Builder& b, const OpCall& call, bool is_back) {
   TRY(const std::vector<std::size_t> dims, wrap_dims(call["dim"], sizes.size()));
   Value* x = b.own(call.value("self"));
   for (const std::size_t dim : dims) {
-    if (dim >= sizes.size()) return argument_error("a shift of a tensor without dimensions");
+    if (dim >= sizes.size()) return argument_error("fftshift requires a tensor of rank 1 or more");
     x = rotated(b, x, dim, is_back ? floor_div(sizes[dim], 2) : floor_div(sizes[dim] + 1, 2));
   }
   return one(x == call.value("self") ? b.call("aten.alias.default", {x}) : x);

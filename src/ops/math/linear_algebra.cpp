@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/macs.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "ops/shared_rules.h"
@@ -25,18 +25,18 @@ SymInt product_of(const Dims& sizes) {
 
 Status expect_equal(const SymInt& a, const SymInt& b) {
   if (a == b || !a.is_constant() || !b.is_constant()) return {};
-  return argument_error(fmt::format("inner sizes {} and {} differ", a.str(), b.str()));
+  return argument_error(fmt::format("the inner sizes {} and {} differ", a.str(), b.str()));
 }
 
 Status expect_rank(const TensorType& type, std::size_t rank) {
   if (type.rank() == rank) return {};
-  return argument_error(fmt::format("a tensor of rank {} where rank {} is needed", type.rank(), rank));
+  return argument_error(fmt::format("got a tensor of rank {}; expected rank {}", type.rank(), rank));
 }
 
 Types infer_linear(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() != 2 || input.rank() == 0) return argument_error("linear needs a weight of rank 2");
+  if (weight.rank() != 2 || input.rank() == 0) return argument_error("linear requires a weight of rank 2");
   TRY_STATUS(expect_equal(input.sizes.back(), weight.sizes[1]));
   Dims sizes = input.sizes;
   sizes.back() = weight.sizes[0];
@@ -163,7 +163,7 @@ Dims batch_sizes(const TensorType& type) {
 Types infer_matmul(const OpCall& call) {
   TensorType a = call.tensor("self");
   TensorType b = call.tensor("other");
-  if (a.rank() == 0 || b.rank() == 0) return argument_error("matmul of a tensor without dimensions");
+  if (a.rank() == 0 || b.rank() == 0) return argument_error("matmul requires tensors of rank 1 or more");
   bool is_row = a.rank() == 1, is_column = b.rank() == 1;
   if (is_row) a.sizes.insert(a.sizes.begin(), SymInt(1));
   if (is_column) b.sizes.push_back(1);
@@ -238,13 +238,13 @@ Replacement baddbmm(Builder& b, const OpCall& call) {
 
 // Matrix i has sizes[i] rows and sizes[i + 1] columns.
 Result<Dims> chain_sizes(const std::vector<const Value*>& factors) {
-  if (factors.empty()) return argument_error("a product of no matrices");
+  if (factors.empty()) return argument_error("a matrix product requires at least one matrix");
   Dims sizes;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const TensorType& type = factors[i]->tensor();
     bool is_end = i == 0 || i + 1 == factors.size();
     if (type.rank() != 2 && !(type.rank() == 1 && is_end))
-      return argument_error("a product of other than matrices");
+      return argument_error("a matrix product requires operands of rank 2");
     if (i == 0) sizes.push_back(type.rank() == 1 ? SymInt(1) : type.sizes[0]);
     bool is_column = type.rank() == 1 && i > 0;
     sizes.push_back(is_column ? SymInt(1) : type.sizes.back());
@@ -312,7 +312,7 @@ Replacement chain_product(Builder& b, const OpCall& call) {
 Replacement matrix_power(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t power = call.integer("n");
-  if (self.rank() < 2) return argument_error("a power of what is not a matrix");
+  if (self.rank() < 2) return argument_error("matrix_power requires a tensor of rank 2 or more");
   if (power == 0) {
     Value* unit = b.call("aten.eye.default", {b.size(self.sizes.back()), self.dtype});
     return one(b.call("aten.expand.default", {unit, self.sizes}));
@@ -359,7 +359,7 @@ Types infer_bilinear(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   const TensorType& input = call.tensor("input1");
   TRY_STATUS(expect_rank(weight, 3));
-  if (input.rank() == 0) return argument_error("bilinear of a tensor without dimensions");
+  if (input.rank() == 0) return argument_error("bilinear requires tensors of rank 1 or more");
   Dims sizes = input.sizes;
   sizes.back() = weight.sizes[0];
   return tensor_result(input.dtype, std::move(sizes));

@@ -23,12 +23,14 @@ struct Factors {
 Result<Factors> make_factors(const TensorData& a, const TensorData& b) {
   Shape a_sizes = sizes_of(a);
   Shape b_sizes = sizes_of(b);
-  if (a_sizes.size() < 2 || b_sizes.size() < 2) return bad_arguments("a product of vectors");
+  if (a_sizes.size() < 2 || b_sizes.size() < 2)
+    return bad_arguments("a matrix product requires operands of rank 2 or more");
   std::int64_t rows = a_sizes.end()[-2];
   std::int64_t inner = a_sizes.back();
   std::int64_t columns = b_sizes.back();
   if (inner != b_sizes.end()[-2]) {
-    return bad_arguments(fmt::format("a product over {} and {} elements", inner, b_sizes.end()[-2]));
+    return bad_arguments(
+        fmt::format("the inner sizes {} and {} of a matrix product differ", inner, b_sizes.end()[-2]));
   }
   a_sizes.resize(a_sizes.size() - 2);
   b_sizes.resize(b_sizes.size() - 2);
@@ -40,7 +42,7 @@ Result<Factors> make_factors(const TensorData& a, const TensorData& b) {
   factors.sizes.insert(factors.sizes.end(), {rows, columns});
   auto count = checked_count(batch);
   if (!count || !checked_count(a_sizes) || !checked_count(b_sizes))
-    return bad_arguments("a product of too many matrices");
+    return bad_arguments("a matrix product has too many elements");
   factors.a = broadcast_to(a, a_sizes);
   factors.b = broadcast_to(b, b_sizes);
   factors.batch = *count;
@@ -81,7 +83,7 @@ Contents product_of(const KernelCall& call, const Factors& factors, const Shape&
   if (added) {
     TRY_STATUS(check_arithmetic(added->type.dtype));
     TRY(Shape common, broadcast_sizes(factors.sizes, sizes_of(*added)));
-    if (common != factors.sizes) return bad_arguments("what is added does not fit the product");
+    if (common != factors.sizes) return bad_arguments("the added tensor does not broadcast to the product");
     added = broadcast_to(*added, factors.sizes);
   }
   return in_domain(domain, [&]<typename T>(T) {
@@ -156,7 +158,7 @@ Contents dot(const KernelCall& call) {
 Contents linear(const KernelCall& call) {
   TensorData input = call.tensor("input");
   TensorData weight = call.tensor("weight");
-  if (weight.type.rank() != 2 || input.type.rank() < 1) return bad_arguments("the weight is not a matrix");
+  if (weight.type.rank() != 2 || input.type.rank() < 1) return bad_arguments("the weight must have rank 2");
   Shape sizes = sizes_of(weight);
   Shape strides = strides_of(weight);
   std::swap(sizes[0], sizes[1]);

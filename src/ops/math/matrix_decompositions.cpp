@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "depute/program/builder.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -67,14 +67,13 @@ Dims with_matrix(Dims batch, SymInt rows, SymInt columns) {
 }
 
 Status expect_matrix(const TensorType& type, bool is_square) {
-  if (type.rank() < 2) return argument_error("a decomposition of what is not a matrix");
+  if (type.rank() < 2) return argument_error("a matrix decomposition requires a tensor of rank 2 or more");
   if (type.dtype != ScalarType::F32 && type.dtype != ScalarType::F64)
     return type_error(
-        fmt::format("a matrix decomposition of {}; f32 and f64 can be lowered", name(type.dtype)));
+        fmt::format("a matrix decomposition of {} is not supported; use f32 or f64", name(type.dtype)));
   const SymInt &count = type.sizes[type.rank() - 2], &width = type.sizes.back();
   if (is_square && count.is_constant() && width.is_constant() && count != width)
-    return argument_error(
-        fmt::format("a matrix that is {} x {} and should be square", count.str(), width.str()));
+    return argument_error(fmt::format("the matrix must be square, got {} x {}", count.str(), width.str()));
   return {};
 }
 
@@ -83,10 +82,10 @@ Status expect_small(const TensorType& type, bool is_square) {
   TRY_STATUS(expect_matrix(type, is_square));
   const SymInt &count = type.sizes[type.rank() - 2], &width = type.sizes.back();
   if (!count.is_constant() || !width.is_constant())
-    return type_error("a decomposition of a matrix whose size is not known");
+    return type_error("a matrix decomposition requires constant matrix sizes");
   if (std::min(count.value(), width.value()) <= max_unrolled_steps) return {};
-  return type_error(fmt::format("a decomposition of {} x {} matrices; it is unrolled up to {} x {}",
-                                count.value(), width.value(), max_unrolled_steps, max_unrolled_steps));
+  return type_error(fmt::format("a decomposition of {} x {} matrices; the limit is {} x {}", count.value(),
+                                width.value(), max_unrolled_steps, max_unrolled_steps));
 }
 
 // --- LU with partial pivoting, like LAPACK's getrf
@@ -153,7 +152,8 @@ Result<System> read_system(Builder& b, const OpCall& call, bool is_left) {
   const bool is_vector =
       y.rank() == 1 || (a.rank() == y.rank() + 1 && Dims(a.sizes.begin(), a.sizes.end() - 1) == y.sizes);
   System system{tensor_operand(b, call, "A"), tensor_operand(b, call, "B"), {}, is_vector};
-  if (a.dtype != y.dtype) return argument_error("a matrix and a right side of two element types");
+  if (a.dtype != y.dtype)
+    return argument_error("the matrix and the right-hand side must have the same dtype");
   if (is_vector) system.right = system.right.call("aten.unsqueeze.default", {-1});
   if (!is_left && !is_vector) {
     system.left = transposed(system.left);
@@ -161,7 +161,7 @@ Result<System> read_system(Builder& b, const OpCall& call, bool is_left) {
   }
   const TensorType right = system.right.value()->tensor();
   if (right.rank() < 2 || right.sizes[right.rank() - 2] != a.sizes.back())
-    return argument_error("a right side that does not fit its matrix");
+    return argument_error("the right-hand side does not match the matrix");
   TRY(Dims batch, broadcast(batch_of(a), batch_of(right)));
   system.left = expanded(system.left, with_matrix(batch, a.sizes.back(), a.sizes.back()));
   system.sizes = with_matrix(batch, a.sizes.back(), right.sizes.back());
@@ -208,7 +208,7 @@ Types infer_solve(const OpCall& call) {
   TRY_STATUS(expect_matrix(a, true));
   const bool is_vector =
       y.rank() == 1 || (a.rank() == y.rank() + 1 && Dims(a.sizes.begin(), a.sizes.end() - 1) == y.sizes);
-  if (y.rank() == 0) return argument_error("a right side without dimensions");
+  if (y.rank() == 0) return argument_error("the right-hand side must have rank 1 or more");
   if (is_vector) return tensor_result(y.dtype, Dims(a.sizes.begin(), a.sizes.end() - 1));
   TRY(Dims batch, broadcast(batch_of(a), batch_of(y)));
   return tensor_result(y.dtype, with_matrix(batch, y.sizes[y.rank() - 2], y.sizes.back()));
@@ -380,7 +380,7 @@ Term solve_triangle(Builder& b, const Term& t, const Term& y, bool is_upper, boo
 Types infer_solve_triangular(const OpCall& call) {
   const TensorType &a = call.tensor("self"), &y = call.tensor("B");
   TRY_STATUS(expect_matrix(a, true));
-  if (y.rank() < 2) return argument_error("a right side that is not a matrix");
+  if (y.rank() < 2) return argument_error("the right-hand side must have rank 2 or more");
   TRY(Dims batch, broadcast(batch_of(a), batch_of(y)));
   return tensor_result(a.dtype, with_matrix(batch, y.sizes[y.rank() - 2], y.sizes.back()));
 }
@@ -411,7 +411,7 @@ Term solve_by_factor(Builder& b, const Term& factor, const Term& y, bool is_uppe
 Types infer_cholesky_solve(const OpCall& call) {
   const TensorType &y = call.tensor("self"), &factor = call.tensor("input2");
   TRY_STATUS(expect_matrix(factor, true));
-  if (y.rank() < 2) return argument_error("a right side that is not a matrix");
+  if (y.rank() < 2) return argument_error("the right-hand side must have rank 2 or more");
   TRY(Dims batch, broadcast(batch_of(factor), batch_of(y)));
   return tensor_result(y.dtype, with_matrix(batch, y.sizes[y.rank() - 2], y.sizes.back()));
 }
@@ -443,7 +443,7 @@ Result<QrMode> qr_mode(const OpCall& call) {
   if (mode == "reduced") return QrMode::Reduced;
   if (mode == "complete") return QrMode::Complete;
   if (mode == "r") return QrMode::R;
-  return argument_error(fmt::format("a QR decomposition of the mode '{}'", mode));
+  return argument_error(fmt::format("unsupported mode '{}' of the QR decomposition", mode));
 }
 Types infer_qr(const OpCall& call) {
   const TensorType& a = call.tensor("A");
@@ -485,7 +485,7 @@ Replacement linalg_qr(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_qr(call));
   TRY(QrMode mode, qr_mode(call));
   const std::int64_t m = size_at(a, 2), n = size_at(a, 1);
-  if (m == 0 || n == 0) return type_error("a QR decomposition of an empty matrix");
+  if (m == 0 || n == 0) return type_error("a QR decomposition of an empty matrix is not supported");
   Term x = tensor_operand(b, call, "A");
   std::vector<Term> r;
   std::vector<Reflection> reflections;
@@ -529,7 +529,7 @@ constexpr double taylor_norm = 0.5;
 Replacement matrix_exp(Builder& b, const OpCall& call) {
   const TensorType& a = call.tensor("self");
   TRY_STATUS(expect_matrix(a, true));
-  if (!a.sizes.back().is_constant()) return type_error("the exponential of a matrix whose size is not known");
+  if (!a.sizes.back().is_constant()) return type_error("matrix_exp requires constant matrix sizes");
   const std::int64_t n = size_at(a, 1);
   Term x = tensor_operand(b, call, "self");
   if (n == 0) return one(x.call("aten.alias.default").value());

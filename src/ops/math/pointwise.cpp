@@ -2,8 +2,8 @@
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
 #include "depute/program/builder.h"
-#include "ops/math/complex_functions.h"
 #include "ops/kernel_forms.h"
+#include "ops/math/complex_functions.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
 #include "ops/rule_text.h"
@@ -79,7 +79,8 @@ constexpr OpRules power(const char* out, const char* promotes, OpFlag flags = No
 }
 
 Types infer_clamp(const OpCall& call) {
-  if (call["min"].is_none() && call["max"].is_none()) return argument_error("a clamp without bounds");
+  if (call["min"].is_none() && call["max"].is_none())
+    return argument_error("clamp requires a lower or an upper bound");
   return infer_promoted(call);
 }
 constexpr OpRules clamping(const char* out, const char* promotes, OpFlag flags = None) {

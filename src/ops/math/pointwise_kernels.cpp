@@ -169,8 +169,7 @@ Contents division(const KernelCall& call) {
   TensorData divisor = call.operand(1);
   if (domain == Domain::Int && domain_of(divisor.type.dtype)) {
     Elements<std::int64_t> divisors(divisor);
-    if (std::ranges::find(divisors, 0) != divisors.end())
-      return bad_arguments("division of integers by zero");
+    if (std::ranges::find(divisors, 0) != divisors.end()) return bad_arguments("integer division by zero");
   }
   return binary<fn>(call);
 }
@@ -179,7 +178,7 @@ Contents divide_with_mode(const KernelCall& call) {
   std::string_view mode = call.text("rounding_mode");
   if (mode == "floor") return division<divide_floor>(call);
   if (mode == "trunc") return division<divide_trunc>(call);
-  if (!call.is_none("rounding_mode")) return bad_arguments("the rounding mode is not floor or trunc");
+  if (!call.is_none("rounding_mode")) return bad_arguments("the rounding mode must be floor or trunc");
   return division<divide>(call);
 }
 
@@ -200,7 +199,7 @@ Contents clamp(const KernelCall& call) {
   if (has_high) {
     return pointwise<minimum>(call, std::array{call.operand(0), call.operand(2)});
   }
-  return bad_arguments("a clamp without bounds");
+  return bad_arguments("clamp requires a lower or an upper bound");
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence* of) 
   const bool is_tensor = degree.is_value() && degree.as_value()->type().is_tensor();
   std::optional<int> last = is_tensor ? highest_degree(degree.as_value()->tensor().dtype) : std::nullopt;
   if (recurrence.is_hermite) last = std::min(last.value_or(limit), limit);
-  if (!last) return type_error("the degree of the polynomial must be a constant number, or have 8 bits");
+  if (!last) return type_error("the degree of the polynomial must be a constant number or an 8-bit tensor");
   const Term x = float_operand(b, call, "x"), n = trunc(float_operand(b, call, "n"));
   Term y = where(is_degree(n), std::numeric_limits<double>::quiet_NaN(), x.call("aten.zeros_like.default"));
   for_each_degree(recurrence, x, *last, [&](int k, const Term& latest) { y = where(n == k, latest, y); });

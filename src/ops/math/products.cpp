@@ -53,7 +53,7 @@ Replacement weighted_sum(Builder& b, const OpCall& call, Value* product) {
 Status expect_rank(const OpCall& call, std::string_view name, std::size_t rank) {
   std::size_t own = call.tensor(name).rank();
   if (own == rank) return {};
-  return argument_error(fmt::format("'{}' has rank {} where rank {} is needed", name, own, rank));
+  return argument_error(fmt::format("'{}' has rank {}; expected rank {}", name, own, rank));
 }
 
 Types infer_addbmm(const OpCall& call) {
@@ -145,13 +145,14 @@ Result<Side> read_side(const OpCall& call, std::string_view tensor, std::string_
     side.kept.push_back(type.sizes[i]);
   }
   side.order.insert(is_left ? side.order.end() : side.order.begin(), side.dims.begin(), side.dims.end());
-  if (side.order.size() != type.rank()) return argument_error("tensordot names a dimension twice");
+  if (side.order.size() != type.rank()) return argument_error("tensordot has a duplicate dimension");
   return side;
 }
 Types infer_tensordot(const OpCall& call) {
   TRY(Side left, read_side(call, "self", "dims_self", true));
   TRY(Side right, read_side(call, "other", "dims_other", false));
-  if (left.dims.size() != right.dims.size()) return argument_error("tensordot over unequal lists");
+  if (left.dims.size() != right.dims.size())
+    return argument_error("tensordot requires lists of dimensions of the same length");
   return tensor_result(call.tensor("self").dtype, joined(left.kept, right.kept));
 }
 // A dimension of size 1 broadcasts to a longer one: the other operand is summed over it.
@@ -176,7 +177,7 @@ Replacement tensordot(Builder& b, const OpCall& call) {
 
 Types infer_vecdot(const OpCall& call) {
   TRY(Dims sizes, broadcast(call.tensor("x").sizes, call.tensor("y").sizes));
-  if (sizes.empty()) return argument_error("vecdot of tensors without dimensions");
+  if (sizes.empty()) return argument_error("vecdot requires tensors of rank 1 or more");
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), sizes.size()));
   return tensor_result(promoted_type(call), reduced_sizes(sizes, std::span(&dim, 1), false));
 }
@@ -202,7 +203,8 @@ Types infer_kron(const OpCall& call) {
 Replacement kron(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_kron(call));
   std::size_t rank = types[0].tensor.rank();
-  if (2 * rank > max_rank) return type_error(fmt::format("kron of tensors of rank {}", rank));
+  if (2 * rank > max_rank)
+    return type_error(fmt::format("kron of tensors of rank {} is not supported", rank));
   auto spread = [&](std::string_view name, std::size_t place) {
     Dims own = with_rank(call.tensor(name).sizes, rank), sizes(2 * rank, SymInt(1));
     for (std::size_t i = 0; i < rank; ++i) sizes[2 * i + place] = own[i];
@@ -218,13 +220,12 @@ Result<std::size_t> cross_dim(const OpCall& call, const Dims& sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 3) return i;
   }
-  return argument_error("cross of tensors without a dimension of size 3");
+  return argument_error("cross requires a dimension of size 3");
 }
 Types infer_cross(const OpCall& call) {
   TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("other").sizes));
   TRY(std::size_t dim, cross_dim(call, call.tensor("self").sizes));
-  if (sizes.size() <= dim || sizes[dim] != 3)
-    return argument_error("cross along a dimension of size other than 3");
+  if (sizes.size() <= dim || sizes[dim] != 3) return argument_error("cross requires size 3 along dim");
   return tensor_result(promoted_type(call), std::move(sizes));
 }
 Replacement cross(Builder& b, const OpCall& call) {

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
 #include "ops/rule_text.h"
@@ -73,7 +73,8 @@ std::vector<std::int64_t> broadcast_dims(const Dims& sizes, const Dims& target) 
 Types infer_sum_to_size(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Dims target = as_dims(call["size"]);
-  if (target.size() > self.rank()) return argument_error("sum_to_size to more dimensions than there are");
+  if (target.size() > self.rank())
+    return argument_error("sum_to_size to more dimensions than the tensor has");
   const bool adds_nothing = !target.empty() && broadcast_dims(self.sizes, target).empty();
   const bool keeps = adds_nothing || is_floating(self.dtype) || is_complex(self.dtype);
   return tensor_result(keeps ? self.dtype : ScalarType::I64, std::move(target));

@@ -19,7 +19,7 @@ Contents reduce(const KernelCall& call) {
   TRY_STATUS(check_arithmetic(self.type.dtype));
   TRY(Rows rows, rows_of(call, self));
   if (empty == Empty::Refused && rows.length == 0 && rows.count > 0) {
-    return bad_arguments("there is no largest or smallest of no elements");
+    return bad_arguments("an empty tensor has no maximum or minimum");
   }
   return in_domain(domain, [&]<typename T>(T) {
     return one(call.dense(dtype, rows.sizes, [rows, dtype] {
@@ -105,7 +105,7 @@ Result<RuntimeValue> places(const KernelCall& call, const Rows& rows) {
 template <auto place>
 Contents argument(const KernelCall& call) {
   TRY(Rows rows, rows_of(call, call.tensor("self")));
-  if (rows.length == 0 && rows.count > 0) return bad_arguments("there is no place in no elements");
+  if (rows.length == 0 && rows.count > 0) return bad_arguments("an empty tensor has no argmax or argmin");
   return one(places<place>(call, rows));
 }
 
@@ -128,7 +128,7 @@ Contents variance(const KernelCall& call) {
   if (call.has("correction") && !call.is_none("correction")) correction = call.number("correction");
   if (call.has("unbiased")) correction = call.boolean("unbiased") ? 1 : 0;
   TRY(Domain domain, domain_of(self.type.dtype));
-  if (domain == Domain::Int) return bad_arguments("the variance of integers");
+  if (domain == Domain::Int) return bad_arguments("the variance requires a floating-point tensor");
   TRY(Rows rows, rows_of(call, self));
   ScalarType dtype = call.result_type();
   return one(call.dense(dtype, rows.sizes, [rows, dtype, correction] {

@@ -83,7 +83,7 @@ Contents first_of_sorted(const KernelCall& call, std::int64_t dim, std::int64_t 
   TRY(Domain domain, domain_of(self.type.dtype));
   TRY(Rows rows, rows_along(self, dim));
   if (kept < 0 || kept > static_cast<std::int64_t>(rows.length))
-    return bad_arguments("more elements than there are");
+    return bad_arguments("k exceeds the size of the dimension");
   Shape sizes = sizes_of(rows.data);
   if (!sizes.empty()) sizes.back() = kept;
   auto count = static_cast<std::size_t>(kept);

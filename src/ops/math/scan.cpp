@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/shared_rules.h"
 #include "support/try.h"
 
@@ -39,7 +39,7 @@ Result<Scan> scan_of(const Builder& b, const OpCall& call) {
   scan.most = b.range_of(self.sizes[scan.dim]).max;
   if (scan.most <= max_running) return scan;
   Failure unbounded = type_error(
-      fmt::format("a running operation over the size {}, which needs a bound", self.sizes[scan.dim].str()));
+      fmt::format("a cumulative op along the size {}, which has no upper bound", self.sizes[scan.dim].str()));
   unbounded.error().hint = "lower with --bound, or export with torch.export.Dim(..., max=N)";
   return unbounded;
 }
@@ -76,7 +76,7 @@ Replacement cumprod(Builder& b, const OpCall& call) {
 Replacement logcumsumexp(Builder& b, const OpCall& call) {
   TRY(Scan scan, scan_of(b, call));
   Term x = tensor_operand(b, call, "self");
-  if (!is_floating(x.dtype())) return type_error("logcumsumexp of numbers that are not floats");
+  if (!is_floating(x.dtype())) return type_error("logcumsumexp requires a floating-point tensor");
   x = x.to(computing_type(x.dtype()));
   return result(call, run(x, scan, -infinity,
                           [](const Term& earlier, const Term& later) { return log_add(earlier, later); }));
@@ -134,7 +134,7 @@ Replacement diff(Builder& b, const OpCall& call) {
   if (call.integer("n") == 0) return one(b.call("aten.alias.default", {call["self"]}));
   const std::int64_t times = call.integer("n");
   if (times < 0 || times > max_differences)
-    return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
+    return type_error(fmt::format("diff with n={}; the limit is {}", times, max_differences));
   Value* x = b.own(call.value("self"));
   const Argument& dim = call["dim"];
   std::vector<Value*> parts{x};

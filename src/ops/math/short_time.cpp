@@ -19,9 +19,9 @@ struct Frames {
 };
 Result<Frames> frames_of(const OpCall& call) {
   Frames frames{.size = call.integer("n_fft")};
-  if (frames.size < 1) return argument_error("windows of nothing");
+  if (frames.size < 1) return argument_error("n_fft must be 1 or more");
   frames.step = call["hop_length"].is_none() ? frames.size / 4 : call.integer("hop_length");
-  if (frames.step < 1) return argument_error("windows with a step of nothing");
+  if (frames.step < 1) return argument_error("hop_length must be 1 or more");
   return frames;
 }
 bool gives_complex(const OpCall& call) {
@@ -33,7 +33,7 @@ bool is_onesided(const OpCall& call, bool otherwise) {
 }
 Types infer_stft(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() != 1 && self.rank() != 2) return argument_error("stft of a tensor of the wrong rank");
+  if (self.rank() != 1 && self.rank() != 2) return argument_error("stft: the input has the wrong rank");
   TRY(const Frames frames, frames_of(call));
   const SymInt count = floor_div(self.sizes.back() - frames.size, SymInt(frames.step)) + 1;
   Dims sizes(self.sizes.begin(), self.sizes.end() - 1);
@@ -57,7 +57,7 @@ Replacement stft(Builder& b, const OpCall& call) {
   Value* window = framed_window(b, call, frames.size);
   const bool has_own_length = window == nullptr && !call["win_length"].is_none();
   if (has_own_length && call.integer("win_length") != frames.size)
-    return type_error("win_length without a window");
+    return type_error("win_length requires a window");
   Value* x = b.call("aten.unfold.default", {call["self"], -1, frames.size, frames.step});
   if (window != nullptr) x = b.call("aten.mul.Tensor", {x, window});
   const Ints last{static_cast<std::int64_t>(x->tensor().rank()) - 1};
@@ -75,7 +75,7 @@ Types infer_istft(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(const Frames frames, frames_of(call));
   if (!is_complex(self.dtype) || (self.rank() != 2 && self.rank() != 3))
-    return argument_error("istft of a tensor that is not complex, or of the wrong rank");
+    return argument_error("istft requires a complex tensor of rank 2 or 3");
   SymInt length = (self.sizes.back() - 1) * frames.step + frames.size;
   if (call.boolean("center")) length = length - 2 * (frames.size / 2);
   if (!call["length"].is_none()) length = as_sym_int(call["length"]);
@@ -111,11 +111,11 @@ Replacement istft(Builder& b, const OpCall& call) {
   TRY(const Frames frames, frames_of(call));
   TRY(const std::vector<Type> types, infer_istft(call));
   const TensorType& self = call.tensor("self");
-  if (gives_complex(call)) return type_error("istft with a complex signal");
+  if (gives_complex(call)) return type_error("istft with return_complex=True is not supported");
   const SymInt rows = self.rank() == 3 ? self.sizes[0] : SymInt(1), count = self.sizes.back();
   Value* window = framed_window(b, call, frames.size);
   if (window == nullptr && !call["win_length"].is_none() && call.integer("win_length") != frames.size)
-    return type_error("win_length without a window");
+    return type_error("win_length requires a window");
   const ScalarType type = types[0].tensor.dtype;
   if (window == nullptr) window = b.call("aten.full.default", {Dims{frames.size}, 1, type});
 
@@ -134,9 +134,10 @@ Replacement istft(Builder& b, const OpCall& call) {
   const std::int64_t start = call.boolean("center") ? frames.size / 2 : 0;
   const SymInt wanted = types[0].tensor.sizes.back(), whole = x->tensor().sizes[1];
   const SymInt missing = wanted + start - whole;
-  if (missing.is_constant() && missing.value() > 0) return type_error("istft to more than its windows hold");
+  if (missing.is_constant() && missing.value() > 0)
+    return type_error("istft: length exceeds the samples that the windows cover");
   if (!missing.is_constant() && !call["length"].is_none())
-    return type_error("istft to a length that may be more than its windows hold");
+    return type_error("istft: length may exceed the samples that the windows cover");
   const auto cut = [&](Value* signal) {
     return b.call("aten.slice.Tensor", {signal, 1, start, b.size(wanted + start)});
   };

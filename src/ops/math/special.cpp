@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "ops/math/formula.h"
+#include "ops/math/special_series.h"
 #include "ops/rename.h"
 #include "ops/rule_text.h"
-#include "ops/math/special_series.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -147,7 +147,7 @@ Replacement mvlgamma(Builder& b, const OpCall& call) {
   Term x = float_operand(b, call, "self").to(ScalarType::F64);
   std::int64_t p = call.integer("p");
   constexpr std::int64_t most = 256;
-  if (p < 1 || p > most) return argument_error(fmt::format("mvlgamma of {} dimensions", p));
+  if (p < 1 || p > most) return argument_error(fmt::format("mvlgamma with p={} is not supported", p));
   auto n = static_cast<double>(p);
   Term sum = lgamma_of(x) + n * (n - 1) / 4 * std::log(std::numbers::pi);
   for (std::int64_t i = 1; i < p; ++i) sum = sum + lgamma_of(x - static_cast<double>(i) / 2);

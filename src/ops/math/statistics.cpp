@@ -41,7 +41,8 @@ std::vector<BuilderArgument> variance_arguments(const OpCall& call) {
 }
 Types infer_spread(const OpCall& call) {
   const ScalarType own = call.tensor("self").dtype;
-  if (!is_floating(own) && !is_complex(own)) return type_error("the variance of integers");
+  if (!is_floating(own) && !is_complex(own))
+    return type_error("the variance requires a floating-point tensor");
   TRY(std::vector<Type> types, infer_reduction(call));
   types[0].tensor.dtype = part_of(own);
   return types;

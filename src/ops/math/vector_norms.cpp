@@ -99,18 +99,18 @@ Replacement norm(Builder& b, const OpCall& call) {
 // --- norms of matrices
 
 Failure no_singular_values() {
-  return type_error("this norm needs singular values, which the runtime has no kernel for");
+  return type_error("this norm requires singular values; the runtime has no kernel for them");
 }
 
 // Returns the largest (smallest) sum over one dimension, along the other.
 Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64_t rows,
                         std::int64_t columns) {
   if (std::fabs(order) == 2) return no_singular_values();
-  if (std::fabs(order) != 1 && !std::isinf(order)) return argument_error("a matrix norm of unknown order");
+  if (std::fabs(order) != 1 && !std::isinf(order)) return argument_error("unknown order of a matrix norm");
   auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
   TRY(std::size_t row, wrap_dim(rows, static_cast<std::size_t>(rank)));
   TRY(std::size_t column, wrap_dim(columns, static_cast<std::size_t>(rank)));
-  if (row == column) return argument_error("a matrix norm over one dimension");
+  if (row == column) return argument_error("a matrix norm requires two different dimensions");
   if (std::isinf(order)) std::swap(row, column);
   Value* x = to_dtype(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   bool is_wide = !is_half_precision(x->tensor().dtype);
@@ -133,7 +133,7 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
 Replacement matrix_norm(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "ord"));
   Ints dims = call.ints("dim");
-  if (dims.size() != 2) return argument_error("a matrix norm over other than two dimensions");
+  if (dims.size() != 2) return argument_error("a matrix norm requires exactly two dimensions");
   return largest_sum(b, call, order, dims[0], dims[1]);
 }
 Replacement named_norm(Builder& b, const OpCall& call) {
@@ -173,7 +173,7 @@ Replacement dist(Builder& b, const OpCall& call) {
 // Infers the distances of all rows of x1 to all rows of x2.
 Types infer_cdist(const OpCall& call) {
   const TensorType &a = call.tensor("x1"), &c = call.tensor("x2");
-  if (a.rank() < 2 || c.rank() < 2) return argument_error("cdist of tensors without two dimensions");
+  if (a.rank() < 2 || c.rank() < 2) return argument_error("cdist requires tensors of rank 2 or more");
   TRY(Dims sizes,
       broadcast(Dims(a.sizes.begin(), a.sizes.end() - 2), Dims(c.sizes.begin(), c.sizes.end() - 2)));
   sizes.push_back(a.sizes[a.rank() - 2]);
@@ -199,8 +199,8 @@ Replacement count_with_nan(Builder& b, const OpCall& call) {
 // Infers the distances of all pairs of rows, each once.
 Types infer_pdist(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() != 2) return argument_error("pdist of a tensor that is not a matrix");
-  if (!(call.number("p") >= 0)) return argument_error("distances of a negative order");
+  if (self.rank() != 2) return argument_error("pdist requires a tensor of rank 2");
+  if (!(call.number("p") >= 0)) return argument_error("the order p of a distance must not be negative");
   return tensor_result(self.dtype, {floor_div(self.sizes[0] * (self.sizes[0] - 1), 2)});
 }
 // The kernel counts a difference that is NaN like any other, and a maximum leaves it out. A distance of order 1 is
@@ -222,7 +222,7 @@ Replacement renorm(Builder& b, const OpCall& call) {
   for (std::size_t i = 0; i < self.rank(); ++i) {
     if (i != dim) others.push_back(static_cast<std::int64_t>(i));
   }
-  if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
+  if (others.empty()) return argument_error("renorm requires a tensor of rank 2 or more");
   Value* x = b.own(call.value("self"));
   if (is_half_precision(self.dtype)) x = to_dtype(b, x, ScalarType::F32);
   Value* norms = p_norm(b, x, order, others, true);

@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "depute/program/builder.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -21,8 +21,8 @@ constexpr std::int64_t max_length = std::int64_t{1} << 28;
 Types infer_window(const OpCall& call) {
   const std::int64_t length = call.integer("window_length");
   const ScalarType dtype = dtype_or(call, ScalarType::F32);
-  if (length < 0 || length > max_length) return argument_error("a window of a wrong length");
-  if (!is_floating(dtype)) return argument_error("a window of other than floating-point numbers");
+  if (length < 0 || length > max_length) return argument_error("the window length is out of range");
+  if (!is_floating(dtype)) return argument_error("a window requires a floating-point dtype");
   return tensor_result(dtype, {length});
 }
 

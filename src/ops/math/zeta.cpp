@@ -88,7 +88,7 @@ Term trigamma(Builder& b, const Term& x) {
 Replacement polygamma(Builder& b, const OpCall& call) {
   const std::int64_t n = call.integer("n");
   constexpr std::int64_t most = 170;  // more have no factorial in f64
-  if (n < 0 || n > most) return argument_error(fmt::format("polygamma of the order {}", n));
+  if (n < 0 || n > most) return argument_error(fmt::format("polygamma of order {} is not supported", n));
   const Term x = float_operand(b, call, "self");
   if (n == 0) return result(call, x.call("aten.digamma.default"));
   if (n == 1) return result(call, trigamma(b, x));

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/tensors/view_rules.h"
 #include "support/try.h"
@@ -23,7 +23,7 @@ namespace {
 Types infer_repeat(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Dims sizes = as_dims(call["repeats"]);
-  if (sizes.size() < self.rank()) return argument_error("repeat with fewer numbers than dimensions");
+  if (sizes.size() < self.rank()) return argument_error("repeat requires at least one value per dimension");
   std::size_t added = sizes.size() - self.rank();
   for (std::size_t i = 0; i < self.rank(); ++i) sizes[added + i] = sizes[added + i] * self.sizes[i];
   return tensor_result(self.dtype, std::move(sizes));
@@ -144,7 +144,7 @@ Replacement roll(Builder& b, const OpCall& call) {
     x = b.view(x, {x->tensor().numel()});
     dims = {0};
   }
-  if (dims.size() != shifts.size()) return argument_error("roll with unequal lists");
+  if (dims.size() != shifts.size()) return argument_error("roll requires as many shifts as dims");
   for (std::size_t i = 0; i < dims.size(); ++i) {
     TRY(std::size_t dim, wrap_dim(dims[i], x->tensor().rank()));
     if (x->tensor().rank() == 0) continue;
@@ -160,11 +160,11 @@ bool flips_nothing(const OpCall& call) {
 }
 
 Replacement fliplr(Builder& b, const OpCall& call) {
-  if (call.tensor("self").rank() < 2) return argument_error("fliplr of a tensor without two dimensions");
+  if (call.tensor("self").rank() < 2) return argument_error("fliplr requires a tensor of rank 2 or more");
   return one(b.call("aten.flip.default", {call["self"], Ints{1}}));
 }
 Replacement flipud(Builder& b, const OpCall& call) {
-  if (call.tensor("self").rank() < 1) return argument_error("flipud of a tensor without dimensions");
+  if (call.tensor("self").rank() < 1) return argument_error("flipud requires a tensor of rank 1 or more");
   return one(b.call("aten.flip.default", {call["self"], Ints{0}}));
 }
 
@@ -174,10 +174,10 @@ struct Rotation {
 };
 Result<Rotation> read_rotation(const OpCall& call) {
   Ints dims = call.ints("dims");
-  if (dims.size() != 2) return argument_error("rot90 in a plane of other than two dimensions");
+  if (dims.size() != 2) return argument_error("rot90 requires exactly two dims");
   TRY(std::size_t from, wrap_dim(dims[0], call.tensor("self").rank()));
   TRY(std::size_t to, wrap_dim(dims[1], call.tensor("self").rank()));
-  if (from == to) return argument_error("rot90 in a plane of one dimension");
+  if (from == to) return argument_error("rot90 requires two different dims");
   std::int64_t quarters = ((call.integer("k") % 4) + 4) % 4;
   return Rotation{static_cast<std::int64_t>(from), static_cast<std::int64_t>(to), quarters};
 }
@@ -195,8 +195,9 @@ Replacement channel_shuffle(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   Dims sizes = x->tensor().sizes;
   SymInt groups = as_sym_int(call["groups"]);
-  if (sizes.size() < 3) return argument_error("channel_shuffle of a tensor without three dimensions");
-  if (groups.is_constant() && groups.value() <= 0) return argument_error("channel_shuffle of no groups");
+  if (sizes.size() < 3) return argument_error("channel_shuffle requires a tensor of rank 3 or more");
+  if (groups.is_constant() && groups.value() <= 0)
+    return argument_error("channel_shuffle requires 1 group or more");
   Dims apart = sizes;
   apart[1] = floor_div(sizes[1], groups);
   apart.insert(apart.begin() + 1, groups);
@@ -212,7 +213,7 @@ Replacement channel_shuffle(Builder& b, const OpCall& call) {
 // Keeps the elements below (or above) the diagonal; the others become 0.
 Replacement triangle(Builder& b, const OpCall& call, std::string_view comparison) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() < 2) return argument_error("a triangle of a tensor without two dimensions");
+  if (self.rank() < 2) return argument_error("tril and triu require a tensor of rank 2 or more");
   Argument rows = b.size(self.sizes[self.rank() - 2]);
   Argument columns = b.size(self.sizes.back());
   Value* row = b.call("aten.unsqueeze.default", {b.call("aten.arange.start_step", {0, rows}), -1});

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "support/try.h"
@@ -21,7 +21,7 @@ bool is_ignored(const Value* part) {
 
 Types infer_cat(const OpCall& call) {
   std::vector<const Value*> parts = call.values("tensors");
-  if (parts.empty()) return argument_error("cat of no tensors");
+  if (parts.empty()) return argument_error("cat requires at least one tensor");
   std::optional<TensorType> total;
   ScalarType dtype = parts[0]->tensor().dtype;
   for (const Value* part : parts) {
@@ -33,15 +33,15 @@ Types infer_cat(const OpCall& call) {
     }
     TRY(std::size_t dim, wrap_dim(call.integer("dim"), total->rank()));
     if (part->tensor().rank() != total->rank() || total->rank() == 0) {
-      return argument_error("cat of tensors of different ranks");
+      return argument_error("cat requires tensors of the same rank");
     }
     const Dims& own = part->tensor().sizes;
     for (std::size_t i = 0; i < own.size(); ++i) {
       const bool may_be_equal =
           i == dim || own[i] == total->sizes[i] || !own[i].is_constant() || !total->sizes[i].is_constant();
       if (!may_be_equal) {
-        return argument_error(
-            fmt::format("cat of sizes {} and {} in dimension {}", total->sizes[i].str(), own[i].str(), i));
+        return argument_error(fmt::format("cat: sizes {} and {} in dimension {} differ",
+                                          total->sizes[i].str(), own[i].str(), i));
       }
     }
     total->sizes[dim] = total->sizes[dim] + own[dim];
@@ -83,13 +83,13 @@ Types infer_pad(const OpCall& call) {
   const TensorType& self = call[0].as_value()->tensor();
   Dims pad = as_dims(call[1]);
   if (pad.size() % 2 != 0 || pad.size() / 2 > self.rank())
-    return argument_error("padding of the wrong length");
+    return argument_error("the padding list has the wrong length");
   Dims sizes = self.sizes;
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     SymInt& size = sizes[self.rank() - 1 - i];
     size = size + pad[2 * i] + pad[2 * i + 1];
     if (size.is_constant() && size.value() < 0)
-      return argument_error("padding that removes more than there is");
+      return argument_error("negative padding removes more elements than the dimension has");
   }
   return tensor_result(self.dtype, std::move(sizes));
 }
@@ -128,7 +128,7 @@ Replacement pad_and_cut(Builder& b, const OpCall& call) {
 // Copies the last elements to the front and the first ones to the end, dimension by dimension.
 Replacement pad_circular(Builder& b, const OpCall& call) {
   constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
-  if (!call.is_constant_ints("pad")) return type_error("circular padding by numbers that are not constant");
+  if (!call.is_constant_ints("pad")) return type_error("circular padding requires constant widths");
   Ints pad = call.ints("pad");
   Value* x = b.own(call.value("self"));
   TRY(std::vector<Type> types, infer_pad(call));
@@ -161,7 +161,8 @@ Replacement pad(Builder& b, const OpCall& call) {
   }
   std::size_t dims = as_dims(call["pad"]).size() / 2;
   bool is_known = (mode == "reflect" || mode == "replicate") && dims >= 1 && dims <= 3;
-  if (!is_known) return type_error(fmt::format("padding mode '{}' over {} dimensions", mode, dims));
+  if (!is_known)
+    return type_error(fmt::format("padding mode '{}' over {} dimensions is not supported", mode, dims));
   std::string_view name = mode == "reflect" ? "reflection_pad" : "replication_pad";
   return one(b.call(fmt::format("aten.{}{}d.default", name, dims), {call["self"], call["pad"]}));
 }

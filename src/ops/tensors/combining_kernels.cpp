@@ -20,10 +20,10 @@ Contents joined(const KernelCall& call, std::vector<TensorData> parts, std::size
   for (TensorData& part : parts) {
     TRY(part, cast(call, part, call.result_type()));
     Shape own = sizes_of(part);
-    if (own.size() != sizes.size()) return bad_arguments("tensors of different ranks are joined");
+    if (own.size() != sizes.size()) return bad_arguments("the tensors must have the same rank");
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (i != dim && own[i] != sizes[i]) {
-        return bad_arguments(fmt::format("sizes {} and {} are joined", sizes[i], own[i]));
+        return bad_arguments(fmt::format("the sizes {} and {} differ", sizes[i], own[i]));
       }
     }
     sizes[dim] += own[dim];
@@ -44,23 +44,23 @@ Contents joined(const KernelCall& call, std::vector<TensorData> parts, std::size
 // Ignores tensors of shape [0], whatever the rank of the others.
 Contents cat(const KernelCall& call) {
   std::vector<TensorData> parts = call.tensors("tensors");
-  if (parts.empty()) return bad_arguments("no tensors are joined");
+  if (parts.empty()) return bad_arguments("at least one tensor is required");
   TensorData first = parts.front();
   std::erase_if(parts, [](const TensorData& part) { return part.type.sizes == Dims{0}; });
   if (parts.empty()) parts.push_back(first);
-  if (parts.front().type.rank() == 0) return bad_arguments("tensors without dimensions are joined");
+  if (parts.front().type.rank() == 0) return bad_arguments("tensors of rank 1 or more are required");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), parts.front().type.rank()));
   return joined(call, std::move(parts), dim);
 }
 
 Contents stack(const KernelCall& call) {
   std::vector<TensorData> parts = call.tensors("tensors");
-  if (parts.empty()) return bad_arguments("no tensors are joined");
+  if (parts.empty()) return bad_arguments("at least one tensor is required");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), parts.front().type.rank() + 1));
   for (TensorData& part : parts) {
     Shape sizes = sizes_of(part);
     Shape strides = strides_of(part);
-    if (sizes.size() < dim) return bad_arguments("tensors of different ranks are joined");
+    if (sizes.size() < dim) return bad_arguments("the tensors must have the same rank");
     sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), 1);
     strides.insert(strides.begin() + static_cast<std::ptrdiff_t>(dim), 0);
     part = with_shape(part, sizes, strides, part.offset);
@@ -79,7 +79,7 @@ struct PaddedDim {
 // `pad` has two numbers per dimension, starting with the last dimension.
 Result<std::vector<PaddedDim>> padded_windows(const Shape& sizes, const Shape& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > sizes.size())
-    return bad_arguments("padding of too many dimensions");
+    return bad_arguments("the padding has more dimensions than the tensor");
   std::vector<PaddedDim> windows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::size_t from_last = sizes.size() - 1 - i;
@@ -89,7 +89,8 @@ Result<std::vector<PaddedDim>> padded_windows(const Shape& sizes, const Shape& p
       window.before = pad[2 * from_last];
       bool overflows = __builtin_add_overflow(window.size, window.before, &window.size) ||
                        __builtin_add_overflow(window.size, after, &window.size);
-      if (overflows || window.size < 0) return bad_arguments("padding removes more than there is");
+      if (overflows || window.size < 0)
+        return bad_arguments("negative padding removes more elements than the dimension has");
     }
     windows.push_back(window);
   }
@@ -102,7 +103,7 @@ Contents constant_pad(const KernelCall& call) {
   TRY(TensorData fill, cast(call, call.operand("value"), self.type.dtype));
   Shape sizes, kept = sizes_of(self), strides = strides_of(self);
   for (const PaddedDim& window : windows) sizes.push_back(window.size);
-  if (!checked_count(sizes)) return bad_arguments("padding to more elements than there can be");
+  if (!checked_count(sizes)) return bad_arguments("the padded tensor has too many elements");
   Shape out_strides = dense_strides(sizes);
   std::int64_t from = self.offset;
   std::int64_t to = 0;
@@ -166,14 +167,14 @@ Contents edge_pad(const KernelCall& call) {
   TRY(std::vector<PaddedDim> windows, padded_windows(sizes_of(data), call.ints("padding")));
   Shape sizes;
   for (const PaddedDim& window : windows) sizes.push_back(window.size);
-  if (!checked_count(sizes)) return bad_arguments("padding to more elements than there can be");
+  if (!checked_count(sizes)) return bad_arguments("the padded tensor has too many elements");
   for (std::size_t dim = 0; dim < windows.size(); ++dim) {
     std::int64_t size = data.type.sizes[dim].value();
     if (windows[dim].before == 0 && windows[dim].size == size) continue;
     Shape sources;
     for (std::int64_t place = 0; place < windows[dim].size; ++place) {
       std::int64_t from = source(place - windows[dim].before, size);
-      if (from < 0 || from >= size) return bad_arguments("padding is wider than the tensor");
+      if (from < 0 || from >= size) return bad_arguments("the padding is wider than the tensor");
       sources.push_back(from);
     }
     data = taken(data, dim, sources);
@@ -189,14 +190,14 @@ Contents repeat(const KernelCall& call) {
   Shape repeats = call.ints("repeats");
   Shape own = sizes_of(self);
   Shape own_strides = strides_of(self);
-  if (repeats.size() < own.size()) return bad_arguments("repeats of too few dimensions");
+  if (repeats.size() < own.size()) return bad_arguments("repeat requires at least one value per dimension");
   std::size_t lead = repeats.size() - own.size();
   Shape sizes, pairs, strides;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     std::int64_t size = i < lead ? 1 : own[i - lead];
     std::int64_t repeated = 0;
     if (repeats[i] < 0 || __builtin_mul_overflow(size, repeats[i], &repeated)) {
-      return bad_arguments("a negative number of repeats");
+      return bad_arguments("the number of repeats must not be negative");
     }
     sizes.push_back(repeated);
     pairs.insert(pairs.end(), {repeats[i], size});
@@ -241,7 +242,7 @@ Contents roll(const KernelCall& call) {
     data = with_shape(dense, {static_cast<std::int64_t>(count_of(data))}, {1}, dense.offset);
     dims.push_back(0);
   }
-  if (dims.size() != shifts.size()) return bad_arguments("not as many shifts as dimensions");
+  if (dims.size() != shifts.size()) return bad_arguments("the numbers of shifts and of dims differ");
   for (std::size_t i = 0; i < dims.size(); ++i) {
     TRY(std::size_t dim, checked_dim(dims[i], data.type.rank()));
     std::int64_t size = data.type.sizes[dim].value();
@@ -263,7 +264,7 @@ Contents overwritten(const KernelCall& call, const Shape& part_sizes, const Shap
   const TensorData& self = call.tensor("self");
   TRY(TensorData source, cast(call, call.tensor("src"), self.type.dtype));
   if (sizes_of(source) != part_sizes)
-    return bad_arguments("the source does not fit the part it is written to");
+    return bad_arguments("the source does not match the sizes of the destination slice");
   return one(call.dense(self.type.dtype, sizes_of(self), [self, source, part_strides, offset] {
     std::vector<std::byte> bytes(self.byte_size());
     copy_elements(self, bytes, 0, dense_strides(sizes_of(self)));
@@ -275,7 +276,7 @@ Contents overwritten(const KernelCall& call, const Shape& part_sizes, const Shap
 Contents slice_scatter(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   Shape strides = dense_strides(sizes);
-  if (sizes.empty()) return bad_arguments("a slice of a tensor without dimensions");
+  if (sizes.empty()) return bad_arguments("a slice requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), sizes.size()));
   auto clamped = [&](std::string_view name, std::int64_t otherwise) {
     std::int64_t bound = call.is_none(name) ? otherwise : call.integer(name);
@@ -284,7 +285,7 @@ Contents slice_scatter(const KernelCall& call) {
   std::int64_t start = clamped("start", 0);
   std::int64_t end = std::max(start, clamped("end", sizes[dim]));
   std::int64_t step = call.integer("step");
-  if (step < 1) return bad_arguments("the step of a slice is not positive");
+  if (step < 1) return bad_arguments("the step of a slice must be positive");
   std::int64_t offset = start * strides[dim];
   sizes[dim] = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
   strides[dim] *= sizes[dim] <= 1 ? 1 : step;
@@ -294,11 +295,11 @@ Contents slice_scatter(const KernelCall& call) {
 Contents select_scatter(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   Shape strides = dense_strides(sizes);
-  if (sizes.empty()) return bad_arguments("a selection from a tensor without dimensions");
+  if (sizes.empty()) return bad_arguments("select requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), sizes.size()));
   std::int64_t index = call.integer("index");
   if (index < -sizes[dim] || index >= sizes[dim]) {
-    return bad_arguments(fmt::format("index {} of {}", index, sizes[dim]));
+    return bad_arguments(fmt::format("index {} is out of range for size {}", index, sizes[dim]));
   }
   std::int64_t offset = (index < 0 ? index + sizes[dim] : index) * strides[dim];
   auto at = static_cast<std::ptrdiff_t>(dim);
@@ -315,7 +316,7 @@ template <Triangle side>
 Contents triangle(const KernelCall& call) {
   const TensorData& self = call.tensor("self");
   Shape sizes = sizes_of(self);
-  if (sizes.size() < 2) return bad_arguments("a triangle of fewer than two dimensions");
+  if (sizes.size() < 2) return bad_arguments("tril and triu require a tensor of rank 2 or more");
   std::int64_t diagonal =
       std::clamp(call.integer("diagonal"), -(std::int64_t{1} << 60), std::int64_t{1} << 60);
   return one(call.dense(self.type.dtype, sizes, [self, sizes, diagonal] {

@@ -100,21 +100,21 @@ RangeArguments range_arguments(const OpCall& call) {
 Result<SymInt> range_size(const RangeArguments& r) {
   if (is_float(r.start) || is_float(r.end) || is_float(r.step)) {
     if (!r.start.is_number() || !r.end.is_number() || !r.step.is_number() || r.step.as_double() == 0) {
-      return type_error("arange of floats that are not constant");
+      return type_error("arange of floats requires constant arguments");
     }
     double count = std::ceil((r.end.as_double() - r.start.as_double()) / r.step.as_double());
-    if (!(count >= 0 && count < 1e15)) return type_error("arange of a negative or endless length");
+    if (!(count >= 0 && count < 1e15)) return type_error("arange has a negative or infinite length");
     return SymInt(static_cast<std::int64_t>(count));
   }
   SymInt start = as_sym_int(r.start), end = as_sym_int(r.end), step = as_sym_int(r.step);
   constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max();
   if (!step.is_constant() || step.value() == 0 || step.value() < -limit) {
-    return type_error("arange with a step that is not constant");
+    return type_error("arange requires a constant step");
   }
   SymInt span = step.value() > 0 ? end - start : start - end;
   std::int64_t stride = std::abs(step.value());
   SymInt size = floor_div(span + (stride - 1), stride);
-  if (size.is_constant() && size.value() < 0) return argument_error("arange of a negative length");
+  if (size.is_constant() && size.value() < 0) return argument_error("arange has a negative length");
   return size;
 }
 

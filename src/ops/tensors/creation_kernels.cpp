@@ -8,8 +8,8 @@ namespace depute::internal {
 namespace {
 
 Contents filled(const KernelCall& call, const Shape& sizes, const TensorData& number) {
-  if (!checked_count(sizes)) return bad_arguments("a negative size, or more elements than there can be");
-  if (number.type.rank() != 0) return bad_arguments("the fill is not a number");
+  if (!checked_count(sizes)) return bad_arguments("a size is negative, or the tensor has too many elements");
+  if (number.type.rank() != 0) return bad_arguments("the fill value must be a number");
   TRY(TensorData element, cast(call, number, call.result_type()));
   return one(broadcast_to(element, sizes));
 }
@@ -46,8 +46,7 @@ Result<std::int64_t> range_count(double start, double end, double step, ScalarTy
     step = std::trunc(step);
   }
   double count = std::ceil((end - start) / step);
-  if (!(count >= 0 && count < 0x1p53))
-    return bad_arguments("a range that is infinite, or without a first element");
+  if (!(count >= 0 && count < 0x1p53)) return bad_arguments("the range is infinite or empty");
   return static_cast<std::int64_t>(count);
 }
 

@@ -29,10 +29,10 @@ struct Plane {
   std::int64_t offset;
 };
 Result<Plane> read_plane(const OpCall& call, std::size_t rank) {
-  if (rank < 2) return argument_error("a diagonal of a tensor without two dimensions");
+  if (rank < 2) return argument_error("a diagonal requires a tensor of rank 2 or more");
   TRY(std::size_t rows, wrap_dim(call.integer("dim1"), rank));
   TRY(std::size_t columns, wrap_dim(call.integer("dim2"), rank));
-  if (rows == columns) return argument_error("diagonal of one dimension");
+  if (rows == columns) return argument_error("a diagonal requires two different dimensions");
   TRY(std::int64_t offset, read_offset(call, "offset"));
   return Plane{rows, columns, offset};
 }
@@ -93,7 +93,7 @@ Replacement on_diagonal(Builder& b, Value* line, const Dims& sizes, const Plane&
 Types infer_diag_embed(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(Plane plane, read_plane(call, self.rank() + 1));
-  if (self.rank() == 0) return argument_error("a diagonal of one number");
+  if (self.rank() == 0) return argument_error("diag_embed requires a tensor of rank 1 or more");
   SymInt length = self.sizes.back() + std::abs(plane.offset);
   Dims sizes(self.sizes.begin(), self.sizes.end() - 1);
   for (std::size_t dim : {std::min(plane.rows, plane.columns), std::max(plane.rows, plane.columns)}) {
@@ -113,7 +113,7 @@ Types infer_diagonal_scatter(const OpCall& call) {
   diagonal[0].tensor.dtype = call.tensor("src").dtype;
   if (!may_agree(diagonal[0], tensor_type(call.tensor("src")))) {
     return argument_error(
-        fmt::format("'src' is {}, the diagonal {}", str(call.tensor("src")), str(diagonal[0])));
+        fmt::format("'src' is {}, but the diagonal is {}", str(call.tensor("src")), str(diagonal[0])));
   }
   return infer_same_type(call);
 }
@@ -124,7 +124,7 @@ Replacement diagonal_scatter(Builder& b, const OpCall& call) {
 
 Replacement diag(Builder& b, const OpCall& call) {
   const std::size_t rank = call.tensor("self").rank();
-  if (rank != 1 && rank != 2) return argument_error("diag of a tensor of more than two dimensions, or none");
+  if (rank != 1 && rank != 2) return argument_error("diag requires a tensor of rank 1 or 2");
   std::string_view op = rank == 1 ? "aten.diag_embed.default" : "aten.diagonal.default";
   return one(b.call(op, {call["self"], call["diagonal"]}));
 }
@@ -167,7 +167,7 @@ Result<Triangle> read_triangle(const OpCall& call) {
                     call.def().name == "aten.triu_indices.default"};
   bool is_known = triangle.rows >= 0 && triangle.columns >= 0 && triangle.rows <= max_triangle &&
                   triangle.columns <= max_triangle && std::abs(triangle.offset) <= max_triangle;
-  if (!is_known) return type_error("indices of a triangle with more than 4096 rows or columns");
+  if (!is_known) return type_error("tril_indices and triu_indices support at most 4096 rows and columns");
   return triangle;
 }
 Types infer_triangle_indices(const OpCall& call) {

@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/rule_text.h"
 #include "support/try.h"
@@ -38,7 +38,7 @@ struct Aligned {
 Result<Aligned> align(const OpCall& call) {
   Aligned aligned{.self = call.tensor("self").sizes, .indices = call.tensor("indices").sizes};
   if (aligned.self.size() != aligned.indices.size())
-    return argument_error("take_along_dim of different ranks");
+    return argument_error("take_along_dim requires operands of the same rank");
   TRY(aligned.dim, dim_of(call, "dim", call.tensor("self")));
   SymInt own = aligned.self[aligned.dim], read = aligned.indices[aligned.dim];
   aligned.self[aligned.dim] = aligned.indices[aligned.dim] = 1;
@@ -92,7 +92,7 @@ std::vector<Value*> clamped_indices(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   for (Value* index : b.own(call.values("indices"))) {
     if (indices.size() == self.rank()) {  // 0-d masks index no dimension
-      b.fail(type_error("more clamped indices than dimensions").error());
+      b.fail(type_error("more indices than the tensor has dimensions").error());
       return {};
     }
     SymInt size = self.sizes[indices.size()];
@@ -163,9 +163,10 @@ bool may_lie_apart(const Dims& sizes, const Dims& strides) {
 // Writes to the elements that sizes and strides select in a contiguous tensor.
 Replacement as_strided_scatter(Builder& b, const OpCall& call) {
   Dims sizes = as_dims(call["size"]), strides = as_dims(call["stride"]);
-  if (sizes.size() != strides.size()) return argument_error("as_strided_scatter with unequal lists");
+  if (sizes.size() != strides.size())
+    return argument_error("as_strided_scatter requires as many strides as sizes");
   if (!may_lie_apart(sizes, strides))
-    return argument_error("as_strided_scatter to elements that overlap, whose content torch leaves open");
+    return argument_error("as_strided_scatter to overlapping elements is undefined in torch");
   SymInt first = call["storage_offset"].is_none() ? SymInt{} : as_sym_int(call["storage_offset"]);
   Value* index = b.call("aten.full.default", {Dims(sizes.size(), SymInt(1)), b.size(first), ScalarType::I64});
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -198,13 +199,13 @@ Replacement argwhere(Builder& b, const OpCall& call) {
 
 // Returns one index tensor per dimension.
 Types infer_nonzero_numpy(const OpCall& call) {
-  if (call.node() == nullptr) return type_error("the number of elements that are not zero is not known");
+  if (call.node() == nullptr) return type_error("the number of nonzero elements is unknown");
   const std::span<const Value* const> results = call.node()->results();
   const std::size_t rank = std::max<std::size_t>(call[0].as_value()->tensor().rank(), 1);
   const bool fit = results.size() == rank && std::ranges::all_of(results, [](const Value* result) {
                      return result->type().is_tensor() && result->tensor().rank() == 1;
                    });
-  if (!fit) return argument_error(fmt::format("results that are not {} rows of indices", rank));
+  if (!fit) return argument_error(fmt::format("expected {} results of rank 1", rank));
   std::vector<Type> types;
   for (const Value* result : results) {
     types.push_back(tensor_type({.dtype = ScalarType::I64, .sizes = result->tensor().sizes}));
@@ -234,8 +235,7 @@ Replacement nonzero_static(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_nonzero_static(call));
   const Dims& sizes = types[0].tensor.sizes;
   const SymInt& size = sizes[0];
-  if (!size.is_constant() || size.value() < 0)
-    return type_error("nonzero_static of a size that is not constant");
+  if (!size.is_constant() || size.value() < 0) return type_error("nonzero_static requires a constant size");
   if (self.rank() == 0 || self.static_numel() == 0 || size == 0) {
     return one(b.call("aten.full.default", {sizes, call["fill_value"], ScalarType::I64}));
   }

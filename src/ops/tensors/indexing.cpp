@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/shared_rules.h"
 #include "ops/tensors/view_rules.h"
@@ -23,7 +23,7 @@ bool is_mask(const Value* index) {
 // The number of elements that masks select depends on data: the file gives it as a symbol.
 Types infer_index_by_masks(const OpCall& call) {
   if (call.node() == nullptr || !call.node()->result()->type().is_tensor())
-    return type_error("an index by a mask has a size that only the data tells");
+    return type_error("the result of indexing with a mask has a data-dependent size");
   return tensor_result(call.tensor("self").dtype, call.node()->result()->tensor().sizes);
 }
 
@@ -84,14 +84,14 @@ Replacement index_by_masks(Builder& b, const OpCall& call) {
   const std::vector<const Value*> given = call.values("indices");
   const auto masks = std::ranges::count_if(given, is_mask);
   if (masks == 0) return std::vector<Value*>{};
-  if (masks > 1) return type_error("an index by several masks");
+  if (masks > 1) return type_error("indexing with several masks is not supported");
   const Dims& sizes = call.node()->result()->tensor().sizes;
   const auto at = static_cast<std::size_t>(std::ranges::find_if(given, is_mask) - given.begin());
   const bool is_alone = std::ranges::all_of(given, [](const Value* i) { return i == nullptr || is_mask(i); });
-  if (!is_alone || at >= sizes.size()) return type_error("an index by a mask and by numbers");
+  if (!is_alone || at >= sizes.size()) return type_error("indexing with a mask and indices is not supported");
   const Value* mask = given[at];
   const auto rank = static_cast<std::int64_t>(mask->tensor().rank());
-  if (rank == 0) return type_error("an index by a mask without dimensions");
+  if (rank == 0) return type_error("indexing with a mask of rank 0 is not supported");
   Value* places = b.call("aten.nonzero.default", {mask});
   b.graph().set_type(*places, tensor_type({.dtype = ScalarType::I64, .sizes = {sizes[at], rank}}));
   std::vector<Value*> indices(at, nullptr);
@@ -157,7 +157,7 @@ Replacement index_add(Builder& b, const OpCall& call) {
 
 Types infer_embedding(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() != 2) return argument_error("an embedding's weight has rank 2");
+  if (weight.rank() != 2) return argument_error("an embedding's weight must have rank 2");
   Dims sizes = call.tensor("indices").sizes;
   sizes.push_back(weight.sizes[1]);
   return tensor_result(weight.dtype, std::move(sizes));

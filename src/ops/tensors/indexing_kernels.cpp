@@ -12,13 +12,14 @@ namespace {
 
 // Wraps an index into a dimension; negative ones count from the end.
 Result<std::int64_t> checked_index(std::int64_t index, std::int64_t size) {
-  if (index < -size || index >= size) return bad_arguments(fmt::format("index {} of {}", index, size));
+  if (index < -size || index >= size)
+    return bad_arguments(fmt::format("index {} is out of range for size {}", index, size));
   return index < 0 ? index + size : index;
 }
 
 Status check_indices(const TensorData& indices) {
   TRY(Domain domain, domain_of(indices.type.dtype));
-  if (domain != Domain::Int) return bad_arguments("indices that are not integers");
+  if (domain != Domain::Int) return bad_arguments("indices must be integers");
   return {};
 }
 
@@ -77,11 +78,11 @@ Result<std::vector<std::optional<TensorData>>> indices_by_dim(const KernelCall& 
     Shape own = sizes_of(*index);
     if (own.empty() || by_dim.size() + own.size() > sizes.size() ||
         !std::equal(own.begin(), own.end(), sizes.begin() + static_cast<std::ptrdiff_t>(by_dim.size()))) {
-      return bad_arguments("a mask that does not fit the tensor");
+      return bad_arguments("the mask does not match the tensor");
     }
     for (TensorData& places : indices_of_mask(*index)) by_dim.emplace_back(std::move(places));
   }
-  if (by_dim.size() > sizes.size()) return bad_arguments("more indices than dimensions");
+  if (by_dim.size() > sizes.size()) return bad_arguments("more indices than the tensor has dimensions");
   by_dim.resize(sizes.size());
   return by_dim;
 }
@@ -190,7 +191,7 @@ Contents index_put(const KernelCall& call) {
   TRY(Places places, find_places(call, sizes, dense_strides(sizes)));
   Shape written_sizes = places.sizes();
   TRY(Shape common, broadcast_sizes(written_sizes, sizes_of(call.tensor("values"))));
-  if (common != written_sizes) return bad_arguments("the values do not fit the places they are written to");
+  if (common != written_sizes) return bad_arguments("the values do not broadcast to the indexed elements");
   Shape flat = places.flat_sizes();
   Shape walk = places.kept_strides;
   walk.insert(walk.begin() + static_cast<std::ptrdiff_t>(places.at), 0);
@@ -221,7 +222,8 @@ Result<RuntimeValue> selected(const KernelCall& call, const TensorData& self, st
   places.at = dim;
   std::int64_t size = places.kept_sizes[dim];
   for (std::int64_t index : Elements<std::int64_t>(indices)) {
-    if (index < 0 || index >= size) return bad_arguments(fmt::format("index {} of {}", index, size));
+    if (index < 0 || index >= size)
+      return bad_arguments(fmt::format("index {} is out of range for size {}", index, size));
     places.offsets.push_back(index * places.kept_strides[dim]);
   }
   places.kept_sizes.erase(places.kept_sizes.begin() + static_cast<std::ptrdiff_t>(dim));
@@ -232,19 +234,20 @@ Result<RuntimeValue> selected(const KernelCall& call, const TensorData& self, st
 Contents index_select(const KernelCall& call) {
   TensorData self = call.tensor("self");
   TensorData indices = call.tensor("index");
-  if (indices.type.rank() > 1) return bad_arguments("the indices are not a list");
+  if (indices.type.rank() > 1) return bad_arguments("the indices must have rank 0 or 1");
   if (indices.type.rank() == 0) indices = with_shape(indices, {1}, {1}, indices.offset);
   TRY(std::size_t dim, checked_dim(call.integer("dim"), self.type.rank()));
   if (self.type.rank() > 0) return one(selected(call, self, dim, indices));
   TRY_STATUS(check_indices(indices));
   Elements<std::int64_t> list(indices);
-  if (list.size() != 1 || list[0] != 0) return bad_arguments("a tensor without dimensions has one element");
+  if (list.size() != 1 || list[0] != 0)
+    return bad_arguments("the index of a tensor of rank 0 must select one element");
   return one(std::move(self));
 }
 
 Contents embedding(const KernelCall& call) {
   const TensorData& weight = call.tensor("weight");
-  if (weight.type.rank() != 2) return bad_arguments("the weight is not a matrix");
+  if (weight.type.rank() != 2) return bad_arguments("the weight must have rank 2");
   return one(selected(call, weight, 0, call.tensor("indices")));
 }
 
@@ -257,9 +260,9 @@ Result<std::vector<std::int64_t>> offsets_along(const TensorData& index, std::si
   if (sizes.empty()) sizes = {1};
   if (strides.empty()) strides = {0};
   if (own.empty()) own = {1};
-  if (own.size() != sizes.size()) return bad_arguments("the indices are not of the tensor's rank");
+  if (own.size() != sizes.size()) return bad_arguments("the indices must have the tensor's rank");
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (i != dim && own[i] > sizes[i]) return bad_arguments("the indices are larger than the tensor");
+    if (i != dim && own[i] > sizes[i]) return bad_arguments("an indices size exceeds the tensor's");
   }
   std::int64_t step = strides[dim];
   strides[dim] = 0;
@@ -274,7 +277,8 @@ Result<std::vector<std::int64_t>> offsets_along(const TensorData& index, std::si
       offsets.push_back(position + i * stride + (bad_index ? 0 : place * step));
     }
   });
-  if (bad_index) return bad_arguments(fmt::format("index {} of {}", *bad_index, sizes[dim]));
+  if (bad_index)
+    return bad_arguments(fmt::format("index {} is out of range for size {}", *bad_index, sizes[dim]));
   return offsets;
 }
 
@@ -301,9 +305,9 @@ Result<TensorData> scatter_source(const KernelCall& call) {
   const TensorData& source = call.tensor("src");
   Shape sizes = sizes_of(call.tensor("index"));
   Shape own = sizes_of(source);
-  if (own.size() != sizes.size()) return bad_arguments("the source is not of the indices' rank");
+  if (own.size() != sizes.size()) return bad_arguments("the source must have the rank of the indices");
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (sizes[i] > own[i]) return bad_arguments("the source is smaller than the indices");
+    if (sizes[i] > own[i]) return bad_arguments("a source size is smaller than the indices'");
   }
   return with_shape(source, sizes, strides_of(source), source.offset);
 }
@@ -357,7 +361,7 @@ Contents scatter_reduce(const KernelCall& call) {
                                                                    {"amin", Reduction::Minimum}};
   const auto* found =
       std::ranges::find(reductions, call.text("reduce"), &std::pair<std::string_view, Reduction>::first);
-  if (found == std::end(reductions)) return bad_arguments("there is no such reduction");
+  if (found == std::end(reductions)) return bad_arguments("unknown reduction mode");
   const TensorData& self = call.tensor("self");
   TRY(std::vector<std::int64_t> targets, scatter_targets(call));
   TRY(TensorData source, scatter_source(call));
@@ -383,10 +387,10 @@ Contents index_copy(const KernelCall& call) {
   const TensorData& index = call.tensor("index");
   const TensorData& source = call.tensor("source");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), sizes.size()));
-  if (sizes.empty() || index.type.rank() > 1) return bad_arguments("the indices are not a list");
+  if (sizes.empty() || index.type.rank() > 1) return bad_arguments("the indices must have rank 0 or 1");
   Shape source_sizes = sizes;
   source_sizes[dim] = static_cast<std::int64_t>(count_of(index));
-  if (sizes_of(source) != source_sizes) return bad_arguments("the source does not fit the indices");
+  if (sizes_of(source) != source_sizes) return bad_arguments("the source does not match the indices");
   Shape index_strides(sizes.size(), 0);
   index_strides[dim] = index.type.rank() == 0 ? 0 : strides_of(index)[0];
   TensorData spread = with_shape(index, source_sizes, index_strides, index.offset);
@@ -419,7 +423,7 @@ Contents nonzero(const KernelCall& call) {
 
 Contents masked_select(const KernelCall& call) {
   const TensorData& mask = call.tensor("mask");
-  if (mask.type.dtype != ScalarType::Bool) return bad_arguments("the mask is not of bools");
+  if (mask.type.dtype != ScalarType::Bool) return bad_arguments("the mask must be bool");
   TRY(Shape sizes, broadcast_sizes(sizes_of(call.tensor("self")), sizes_of(mask)));
   TensorData self = broadcast_to(call.tensor("self"), sizes);
   Elements<std::int64_t> truths(broadcast_to(mask, sizes));
@@ -439,7 +443,7 @@ Contents masked_select(const KernelCall& call) {
 Contents masked_scatter(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   TRY(Shape common, broadcast_sizes(sizes, sizes_of(call.tensor("mask"))));
-  if (common != sizes) return bad_arguments("a mask that does not fit the tensor");
+  if (common != sizes) return bad_arguments("the mask does not match the tensor");
   TRY_STATUS(check_indices(call.tensor("mask")));
   Elements<std::int64_t> truths(broadcast_to(call.tensor("mask"), sizes));
   std::vector<std::int64_t> targets;
@@ -447,7 +451,7 @@ Contents masked_scatter(const KernelCall& call) {
     if (truths[i] != 0) targets.push_back(static_cast<std::int64_t>(i));
   }
   if (targets.size() > count_of(call.tensor("source")))
-    return bad_arguments("the source has too few elements");
+    return bad_arguments("the source has fewer elements than the mask selects");
   return written(call, std::move(targets), call.tensor("source"), Write::Replace);
 }
 

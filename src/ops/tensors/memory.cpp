@@ -14,7 +14,7 @@ Types infer_converted(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   const bool is_ordered = call.def().arg_index(Name("dim_order")) >= 0 && call["dim_order"].is_list();
   if (is_ordered && call["dim_order"].as_list().size() != self.rank())
-    return argument_error("an order of other dimensions than the tensor has");
+    return argument_error("dim_order must have one entry per dimension");
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
 }
 

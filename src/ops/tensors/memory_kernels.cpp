@@ -18,7 +18,7 @@ Contents copy(const KernelCall& call) {
   TRY(TensorData source, cast(call, call.tensor("src"), call.result_type()));
   Shape sizes = sizes_of(call.tensor("self"));
   TRY(Shape common, broadcast_sizes(sizes, sizes_of(source)));
-  if (common != sizes) return bad_arguments("the source does not fit the tensor it is copied to");
+  if (common != sizes) return bad_arguments("the source does not broadcast to the destination");
   return one(broadcast_to(source, sizes));
 }
 

@@ -166,7 +166,7 @@ Types infer_one_element(const OpCall& call) {
 Replacement median_of_all(Builder& b, const OpCall& call, bool ignores_nan) {
   Term x = tensor_operand(b, call, "self");
   if (x.rank() == 0) return one(b.call("aten.alias.default", {x.value()}));
-  if (x.value()->tensor().numel() == 0) return type_error("the median of nothing");
+  if (x.value()->tensor().numel() == 0) return type_error("the median of an empty tensor is not supported");
   Term line(b, b.view(x.value(), {x.value()->tensor().numel()}));
   Sorted sorted = order_of(line, 0, false);
   Term value = gather(sorted.values, 0, middle(sorted, 0, ignores_nan));
@@ -259,14 +259,13 @@ Types infer_places(const OpCall& call) {
   const bool is_search = call.def().arg_index(Name("sorted_sequence")) >= 0;
   const TensorType& rows = call.tensor(is_search ? "sorted_sequence" : "boundaries");
   const bool are_rows = is_search ? rows.rank() >= 1 : rows.rank() == 1;
-  if (!are_rows) return argument_error(fmt::format("boundaries of rank {}", rows.rank()));
+  if (!are_rows) return argument_error(fmt::format("boundaries must have rank 1, got rank {}", rows.rank()));
   if (is_search && rows.rank() > 1 && (!is_tensor || self.as_value()->tensor().rank() != rows.rank()))
-    return argument_error(
-        fmt::format("values of another rank than the rows, which have rank {}", rows.rank()));
+    return argument_error(fmt::format("values must have the rank of the sorted sequence, {}", rows.rank()));
   const Value* sorter = is_search ? call.value("sorter") : nullptr;
   if (sorter != nullptr &&
       !may_agree(sorter->type(), tensor_type({.dtype = ScalarType::I64, .sizes = rows.sizes})))
-    return argument_error("'sorter' is no i64 of the sizes of 'sorted_sequence'");
+    return argument_error("'sorter' must be i64 with the sizes of 'sorted_sequence'");
   bool is_narrow = call.boolean("out_int32");
   return tensor_result(is_narrow ? ScalarType::I32 : ScalarType::I64,
                        is_tensor ? self.as_value()->tensor().sizes : Dims{});

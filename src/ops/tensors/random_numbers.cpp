@@ -3,8 +3,8 @@
 //
 //   aten.randint.low(2, 5, [4])  ->  floor(rand([4]) * 3) + 2
 #include "depute/program/builder.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -49,7 +49,8 @@ Replacement normal_of_result(Builder& b, const OpCall& call) {
 Replacement whole_numbers(Builder& b, const OpCall& call, const SymInt& low, const SymInt& high) {
   TRY(TensorType type, result_type(call));
   const SymInt count = high - low;
-  if (count.is_constant() && count.value() <= 0) return argument_error("random integers of an empty range");
+  if (count.is_constant() && count.value() <= 0)
+    return argument_error("the range of random integers is empty");
   const auto number = [&](const SymInt& size) -> Operand {
     if (size.is_constant()) return static_cast<double>(size.value());
     return Term(b, size_tensor(b, size, ScalarType::F64));
@@ -71,7 +72,8 @@ Replacement randperm(Builder& b, const OpCall& call) {
 }
 Types infer_randperm(const OpCall& call) {
   const SymInt count = as_sym_int(call["n"]);
-  if (count.is_constant() && count.value() < 0) return argument_error("a permutation of a negative length");
+  if (count.is_constant() && count.value() < 0)
+    return argument_error("the length of a permutation must not be negative");
   return tensor_result(dtype_or(call, ScalarType::I64), {count});
 }
 
@@ -95,14 +97,14 @@ Replacement normal(Builder& b, const OpCall& call) {
 Replacement uniform_between(Builder& b, const OpCall& call) {
   TRY(TensorType type, result_type(call));
   const double from = call["from"].as_double(), to = call["to"].as_double();
-  if (!(from <= to)) return argument_error("uniform numbers of an empty range");
+  if (!(from <= to)) return argument_error("the range of uniform random numbers is empty");
   return result(call, fine_uniform(b, type.sizes) * (to - from) + from);
 }
 // -log(1 - u) / lambda
 Replacement exponential(Builder& b, const OpCall& call) {
   TRY(TensorType type, result_type(call));
   const double rate = call["lambd"].as_double();
-  if (!(rate > 0)) return argument_error("exponential numbers of a rate that is not positive");
+  if (!(rate > 0)) return argument_error("the rate of an exponential distribution must be positive");
   return result(call, log1p(-fine_uniform(b, type.sizes)) * (-1 / rate));
 }
 
@@ -118,7 +120,8 @@ Replacement coin_flips(Builder& b, const OpCall& call) {
 
 Types infer_multinomial(const OpCall& call) {
   Dims sizes = call.tensor("self").sizes;
-  if (sizes.empty() || sizes.size() > 2) return argument_error("a choice by other than a row of weights");
+  if (sizes.empty() || sizes.size() > 2)
+    return argument_error("multinomial requires a tensor of rank 1 or 2");
   sizes.back() = as_sym_int(call["num_samples"]);
   return tensor_result(ScalarType::I64, std::move(sizes));
 }
@@ -126,7 +129,7 @@ Types infer_multinomial(const OpCall& call) {
 // replacement.
 Replacement multinomial(Builder& b, const OpCall& call) {
   const SymInt count = as_sym_int(call["num_samples"]);
-  if (!count.is_constant()) return type_error("a number of samples that is not constant");
+  if (!count.is_constant()) return type_error("the number of samples must be constant");
   const TensorType& self = call.tensor("self");
   const bool repeats = call.boolean("replacement") && count != 1;
   Term weights = tensor_operand(b, call, "self").to(ScalarType::F64);

@@ -22,10 +22,10 @@ bool is_tensor(const Argument& argument) {
 
 Types infer_spaced(const OpCall& call) {
   std::int64_t steps = call.integer("steps");
-  if (steps < 0) return argument_error("a negative number of steps");
+  if (steps < 0) return argument_error("the number of steps must not be negative");
   for (const std::string_view end : {"start", "end"})
     if (is_tensor(call[end]) && is_complex(call.tensor(end).dtype))
-      return type_error("a range of complex numbers");
+      return type_error("a range of complex numbers is not supported");
   return tensor_result(dtype_or(call, ScalarType::F32), {steps});
 }
 
@@ -90,7 +90,8 @@ Types infer_one_hot(const OpCall& call) {
 Replacement one_hot(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_one_hot(call));
   const SymInt& classes = types[0].tensor.sizes.back();
-  if (!classes.is_constant()) return type_error("one_hot needs num_classes, which else only the data tells");
+  if (!classes.is_constant())
+    return type_error("one_hot requires num_classes; without it, the result has a data-dependent size");
   Value* range = b.call("aten.arange.start_step", {0, b.size(classes)});
   Value* column = b.call("aten.unsqueeze.default", {call["self"], -1});
   return one(b.call("aten._to_copy.default", {b.call("aten.eq.Tensor", {column, range}), ScalarType::I64}));
@@ -101,7 +102,7 @@ Replacement one_hot(Builder& b, const OpCall& call) {
 Types infer_vander(const OpCall& call) {
   const TensorType& x = call.tensor("x");
   bool is_linalg = call.def().arg_index(Name("increasing")) < 0;
-  if (!is_linalg && x.rank() != 1) return argument_error("vander of what is not a vector");
+  if (!is_linalg && x.rank() != 1) return argument_error("vander requires a tensor of rank 1");
   Dims sizes = x.rank() == 0 ? Dims{1} : x.sizes;
   sizes.push_back(call["N"].is_none() ? sizes.back() : as_sym_int(call["N"]));
   bool is_number = is_floating(x.dtype) || is_complex(x.dtype);

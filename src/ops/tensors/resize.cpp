@@ -2,8 +2,8 @@
 //
 //   aten.pixel_shuffle.default(%x: f32[1, 8, 2, 2], 2)  ->  f32[1, 2, 4, 4]
 #include "depute/program/builder.h"
-#include "ops/math/complex_forms.h"
 #include "ops/idioms.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -16,7 +16,7 @@ Types infer_pixel_shuffle(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t factor = call.integer("upscale_factor");
   if (self.rank() < 3 || factor <= 0 || factor > max_factor)
-    return argument_error("pixel_shuffle of a tensor without channels");
+    return argument_error("pixel_shuffle requires a tensor of rank 3 or more");
   Dims sizes = self.sizes;
   std::size_t channels = self.rank() - 3;
   sizes[channels] = floor_div(sizes[channels], factor * factor);
@@ -28,7 +28,7 @@ Types infer_pixel_unshuffle(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t factor = call.integer("downscale_factor");
   if (self.rank() < 3 || factor <= 0 || factor > max_factor)
-    return argument_error("pixel_unshuffle of a tensor without channels");
+    return argument_error("pixel_unshuffle requires a tensor of rank 3 or more");
   Dims sizes = self.sizes;
   std::size_t channels = self.rank() - 3;
   sizes[channels] = sizes[channels] * (factor * factor);

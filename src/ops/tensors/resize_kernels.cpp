@@ -32,18 +32,18 @@ Result<std::vector<Axis>> read_axes(const KernelCall& call, const Shape& sizes, 
   Shape wanted = call.ints("output_size");
   std::vector<double> scales = call.numbers("scale_factors");
   if ((wanted.size() != rank) == (scales.size() != rank)) {
-    return bad_arguments("either a size or a factor is needed for each spatial dimension");
+    return bad_arguments("each spatial dimension requires either an output size or a scale factor");
   }
-  if (sizes.size() < rank + 1) return bad_arguments("an image without channels");
+  if (sizes.size() < rank + 1) return bad_arguments("the image has no channel dimension");
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < rank; ++i) {
     Axis axis{.from = sizes[sizes.size() - rank + i], .align_corners = align_corners};
     bool has_scale = wanted.empty();
     if (has_scale && !(scales[i] > 0 && scales[i] < 0x1p20))
-      return bad_arguments("a factor that is not positive");
+      return bad_arguments("the factor must be positive");
     axis.to = has_scale ? static_cast<std::int64_t>(std::floor(static_cast<double>(axis.from) * scales[i]))
                         : wanted[i];
-    if (axis.from < 1 || axis.to < 1) return bad_arguments("an image without elements");
+    if (axis.from < 1 || axis.to < 1) return bad_arguments("the image has no elements");
     if (align_corners) {
       axis.step = axis.to > 1 ? static_cast<double>(axis.from - 1) / static_cast<double>(axis.to - 1) : 0;
     } else {
@@ -131,7 +131,7 @@ Contents pixel_shuffle(const KernelCall& call) {
   Shape sizes = sizes_of(self);
   std::int64_t r = call.integer("upscale_factor");
   if (sizes.size() < 3 || r < 1 || r > 1 << 15 || sizes.end()[-3] % (r * r) != 0) {
-    return bad_arguments("the channels are not a multiple of the factor's square");
+    return bad_arguments("the number of channels must be a multiple of the squared factor");
   }
   std::int64_t channels = sizes.end()[-3] / (r * r), height = sizes.end()[-2], width = sizes.back();
   sizes.resize(sizes.size() - 3);
@@ -145,7 +145,7 @@ Contents pixel_unshuffle(const KernelCall& call) {
   Shape sizes = sizes_of(self);
   std::int64_t r = call.integer("downscale_factor");
   if (sizes.size() < 3 || r < 1 || r > 1 << 15 || sizes.end()[-2] % r != 0 || sizes.back() % r != 0) {
-    return bad_arguments("the image is not a multiple of the factor");
+    return bad_arguments("the image's height and width must be multiples of the factor");
   }
   std::int64_t channels = sizes.end()[-3], height = sizes.end()[-2] / r, width = sizes.back() / r;
   sizes.resize(sizes.size() - 3);

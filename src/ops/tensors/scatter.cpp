@@ -38,19 +38,19 @@ Status check_index(const OpCall& call, std::string_view source = {}) {
   const TensorType &self = call.tensor("self"), &index = call.tensor("index");
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
   if (index.dtype != ScalarType::I64 && index.dtype != ScalarType::I32)
-    return argument_error(fmt::format("an index of {}; it must be i64 or i32", name(index.dtype)));
+    return argument_error(fmt::format("an index must be i64 or i32, got {}", name(index.dtype)));
   if (index.static_numel() == 0) return {};
   auto check = [&](const TensorType& other, std::string_view other_name, std::size_t free_dim) -> Status {
     if (std::max<std::size_t>(index.rank(), 1) != std::max<std::size_t>(other.rank(), 1)) {
       return argument_error(
-          fmt::format("an index of rank {}, '{}' has rank {}", index.rank(), other_name, other.rank()));
+          fmt::format("the index has rank {}, but '{}' has rank {}", index.rank(), other_name, other.rank()));
     }
     for (std::size_t i = 0; i < index.rank() && i < other.rank(); ++i) {
       const SymInt &size = index.sizes[i], &most = other.sizes[i];
       if (i == free_dim || !size.is_constant() || !most.is_constant() || size.value() <= most.value())
         continue;
-      return argument_error(fmt::format("an index of size {} in dimension {}, '{}' has {}", size.str(), i,
-                                        other_name, most.str()));
+      return argument_error(fmt::format("the index has size {} in dimension {}, but '{}' has {}", size.str(),
+                                        i, other_name, most.str()));
     }
     return {};
   };
@@ -209,9 +209,9 @@ Replacement scatter_reduce_number(Builder& b, const OpCall& call) {
 Types infer_index_reduce(const OpCall& call) {
   const TensorType &self = call.tensor("self"), &index = call.tensor("index");
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
-  if (index.rank() > 1) return argument_error("an index of more than one dimension");
+  if (index.rank() > 1) return argument_error("the index must have rank 0 or 1");
   if (std::max<std::size_t>(call.tensor("source").rank(), 1) != std::max<std::size_t>(self.rank(), 1))
-    return argument_error("a source of another rank");
+    return argument_error("the source must have the rank of 'self'");
   return infer_same_type(call);
 }
 Replacement index_reduce(Builder& b, const OpCall& call) {

@@ -58,7 +58,7 @@ Result<Dims> equal_parts(const OpCall& call, const SymInt& size, const SymInt& l
                          std::int64_t expected) {
   std::int64_t count = expected;
   if (size.is_constant() && length.is_constant()) {
-    if (length.value() <= 0 && size.value() != 0) return argument_error("a split into parts of no size");
+    if (length.value() <= 0 && size.value() != 0) return argument_error("the split size must be 1 or more");
     if (length.value() > 0) count = (size.value() - 1) / length.value() + 1;
     count = std::max<std::int64_t>(1, count);
   } else if (call.node() != nullptr) {
@@ -72,7 +72,7 @@ Result<Dims> equal_parts(const OpCall& call, const SymInt& size, const SymInt& l
 
 Result<Dims> chunks(const OpCall& call, const SymInt& size) {
   std::int64_t count = call.integer("chunks");
-  if (count <= 0) return argument_error("chunk into no parts");
+  if (count <= 0) return argument_error("chunk requires 1 part or more");
   TRY_STATUS(check_count(count));
   SymInt length = floor_div(size + (count - 1), count);
   bool is_empty = size == 0;  // an empty dimension has all requested parts
@@ -86,12 +86,13 @@ Result<Dims> split_sizes(const OpCall& call, const SymInt& size) {
   SymInt total = 0;
   for (const SymInt& part : parts) total = total + part;
   if (total == size || !total.is_constant() || !size.is_constant()) return parts;
-  return argument_error(fmt::format("parts of {} elements from a size of {}", total.str(), size.str()));
+  return argument_error(
+      fmt::format("the parts have {} elements, but the dimension has size {}", total.str(), size.str()));
 }
 
 // Returns parts of nearly equal size; the first ones are longer by one.
 Result<Dims> sections(const Argument& number, const SymInt& size) {
-  if (!number.is_int() || number.as_int() <= 0) return type_error("a split into parts of unknown number");
+  if (!number.is_int() || number.as_int() <= 0) return type_error("the number of parts must be constant");
   std::int64_t count = number.as_int();
   TRY_STATUS(check_count(count));
   Dims parts;
@@ -146,7 +147,8 @@ Result<Parts> read_stack_split(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::size_t axis = dim == 1 && self.rank() == 1 ? 0 : dim;
   std::size_t needed = dim == 0 ? 2 : axis + 1;
-  if (self.rank() < needed) return argument_error(fmt::format("a split of a tensor of rank {}", self.rank()));
+  if (self.rank() < needed)
+    return argument_error(fmt::format("a split of a tensor of rank {} is not supported", self.rank()));
   return split_along(call, axis);
 }
 
@@ -218,7 +220,7 @@ Result<Value*> write_narrow(Builder& b, const OpCall& call, Value* base, Value* 
 Types infer_unbind(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
-  TRY(std::int64_t count, static_size(self, dim, "the size that unbind takes apart"));
+  TRY(std::int64_t count, static_size(self, dim, "the size of the dimension of unbind"));
   TRY_STATUS(check_count(count));
   Dims sizes = self.sizes;
   sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));

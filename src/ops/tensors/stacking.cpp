@@ -47,7 +47,7 @@ Replacement raise_all(Builder& b, const OpCall& call) {
 
 Result<std::vector<const Value*>> some_tensors(const OpCall& call) {
   std::vector<const Value*> parts = call.values(call.def().args[0].name.str());
-  if (parts.empty()) return argument_error("a list of no tensors");
+  if (parts.empty()) return argument_error("the list of tensors is empty");
   return parts;
 }
 
@@ -92,7 +92,7 @@ Types infer_block_diag(const OpCall& call) {
   Dims total{0, 0};
   for (const Value* part : parts) {
     Dims sizes = raised(part->tensor().sizes, 2);
-    if (sizes.size() != 2) return argument_error("block_diag of a tensor with more than two dimensions");
+    if (sizes.size() != 2) return argument_error("block_diag requires tensors of rank 2 or less");
     for (std::size_t i = 0; i < 2; ++i) total[i] = total[i] + sizes[i];
   }
   return tensor_result(joined_type(parts), total);
@@ -129,7 +129,7 @@ Chunked chunked(const TensorType& part, std::size_t dim, std::int64_t chunks) {
 Replacement chunk_cat(Builder& b, const OpCall& call) {
   std::vector<Value*> rows;
   std::int64_t axis = 0;
-  if (call.integer("num_chunks") <= 0) return argument_error("_chunk_cat into no chunks");
+  if (call.integer("num_chunks") <= 0) return argument_error("_chunk_cat requires 1 chunk or more");
   for (Value* part : b.own(call.values("tensors"))) {
     TRY(std::size_t dim, dim_of(call, "dim", part->tensor()));
     Chunked chunk = chunked(part->tensor(), dim, call.integer("num_chunks"));

@@ -7,8 +7,8 @@
 //                                   counts = diff(at)            [2, 1, 2, 1]
 //                                   cumsum(is_first) - 1         the inverse, once it is in the order of x
 #include "depute/program/builder.h"
-#include "ops/math/formula.h"
 #include "ops/idioms.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -17,10 +17,10 @@ namespace {
 
 // The sizes are taken from the file.
 Types infer_unique(const OpCall& call) {
-  if (call.node() == nullptr) return type_error("the number of different elements is not known");
+  if (call.node() == nullptr) return type_error("the number of unique elements is unknown");
   const Value* first = call.node()->result(0);
   if (!first->type().is_tensor() || first->tensor().rank() != 1)
-    return argument_error("the different elements are no vector");
+    return argument_error("the unique elements must have rank 1");
   std::vector<Type> types;
   for (const Value* result : call.node()->results()) {
     const bool is_first = types.empty();
@@ -55,7 +55,8 @@ Groups groups_of(Builder& b, Value* line, const SymInt& size, const SymInt& coun
 Replacement unique_of(Builder& b, const OpCall& call, Value* line, Value* order) {
   const Dims& own = call.tensor("self").sizes;
   const SymInt size = product(own);
-  if (size.is_constant() && size.value() == 0) return type_error("the different elements of an empty tensor");
+  if (size.is_constant() && size.value() == 0)
+    return type_error("unique of an empty tensor is not supported");
   const SymInt count = call.node()->result(0)->tensor().sizes[0];
   const Groups groups = groups_of(b, line, size, count);
   Value* values = b.call("aten.index.Tensor", {line, std::vector<Value*>{groups.starts}});
@@ -86,7 +87,7 @@ Replacement unique(Builder& b, const OpCall& call) {
 }
 
 Replacement unique_consecutive(Builder& b, const OpCall& call) {
-  if (!call["dim"].is_none()) return type_error("unique_consecutive along a dimension");
+  if (!call["dim"].is_none()) return type_error("unique_consecutive along a dimension is not supported");
   Value* flat = reshape(b, b.own(call.value("self")), {product(call.tensor("self").sizes)});
   return unique_of(b, call, flat, nullptr);
 }

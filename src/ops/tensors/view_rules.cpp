@@ -35,11 +35,11 @@ std::vector<std::size_t> moved(std::size_t rank, const std::vector<std::size_t>&
 
 // Returns the dimensions that a list argument names, in its order.
 Result<std::vector<std::size_t>> named_dims(const OpCall& call, std::string_view name, std::size_t rank) {
-  if (!call.is_constant_ints(name)) return type_error("a dimension is not a constant");
+  if (!call.is_constant_ints(name)) return type_error("a dimension must be a constant");
   std::vector<std::size_t> dims;
   for (std::int64_t dim : call.ints(name)) {
     TRY(std::size_t wrapped, wrap_dim(dim, rank));
-    if (std::ranges::find(dims, wrapped) != dims.end()) return argument_error("a dimension is given twice");
+    if (std::ranges::find(dims, wrapped) != dims.end()) return argument_error("duplicate dimension");
     dims.push_back(wrapped);
   }
   return dims;
@@ -57,7 +57,7 @@ Result<std::vector<std::size_t>> swapped(std::size_t rank, std::int64_t first, s
 Result<std::vector<std::size_t>> moved_order(const OpCall& call, std::size_t rank) {
   TRY(auto from, named_dims(call, "source", rank));
   TRY(auto to, named_dims(call, "destination", rank));
-  if (from.size() != to.size()) return argument_error("movedim with different numbers of dimensions");
+  if (from.size() != to.size()) return argument_error("movedim requires as many sources as destinations");
   return moved(rank, from, to);
 }
 
@@ -86,7 +86,7 @@ Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
   std::vector<SymInt> divisors;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
-      if (open != sizes.size()) return argument_error("a view with two sizes of -1");
+      if (open != sizes.size()) return argument_error("a view may have one size of -1");
       open = i;
       continue;
     }
@@ -104,13 +104,14 @@ Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
     const bool are_empty =
         product({own.data(), own.size()}) == 0 && product({wanted.data(), wanted.size()}) == 0;
     if (are_empty) return sizes;  // for any other sizes
-    return type_error(fmt::format("a view of {} elements as {}", product({own.data(), own.size()}).str(),
+    return type_error(fmt::format("a view of {} elements cannot have {}",
+                                  product({own.data(), own.size()}).str(),
                                   product({wanted.data(), wanted.size()}).str()));
   }
   bool divides = !elements.is_constant() || !known.is_constant() ||
                  (known.value() != 0 && elements.value() % known.value() == 0);
   if (!divides || known == 0) {
-    return type_error(fmt::format("{} elements are not a multiple of {}", elements.str(), known.str()));
+    return type_error(fmt::format("{} elements are not divisible by {}", elements.str(), known.str()));
   }
   sizes[open] = floor_div(elements, known);
   return sizes;
@@ -120,7 +121,7 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
   std::size_t rank = call.tensor("self").rank();
   if (has(call, "dims")) {
     TRY(auto order, named_dims(call, "dims", rank));
-    if (order.size() != rank) return argument_error("permute does not name every dimension");
+    if (order.size() != rank) return argument_error("permute must name every dimension");
     return order;
   }
   if (has(call, "dim0")) return swapped(rank, call.integer("dim0"), call.integer("dim1"));
@@ -131,8 +132,7 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
   std::string_view name = call.def().name.str();
   if (rank >= 2 && !name.starts_with("aten.t.") && !name.starts_with("aten.numpy_T."))
     return swapped(rank, -1, -2);
-  if (name.starts_with("aten.m") && rank < 2)
-    return argument_error("a transposed matrix without two dimensions");
+  if (name.starts_with("aten.m") && rank < 2) return argument_error("t requires a tensor of rank 2 or less");
   std::vector<std::size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   return order;
@@ -140,7 +140,7 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
 
 Result<SymInt> slice_size(const SymInt& size, const OpCall& call) {
   SymInt step = as_sym_int(call["step"]);
-  if (!step.is_constant() || step.value() <= 0) return type_error("a slice whose step is not positive");
+  if (!step.is_constant() || step.value() <= 0) return type_error("the step of a slice must be positive");
   SymInt start = slice_bound(call["start"], 0, size);
   SymInt end = slice_bound(call["end"], size, size);
   SymInt length = floor_div(end - start + (step.value() - 1), step);
@@ -173,7 +173,7 @@ Result<Value*> write_permuted(Builder& b, const OpCall& call, Value*, Value* upd
 Result<Value*> write_expanded(Builder& b, const OpCall&, Value* base, Value* updated, std::size_t) {
   const TensorType& type = base->tensor();
   if (updated->tensor().numel() == type.numel()) return b.view(updated, type.sizes);
-  return type_error("a write through an expand that repeats elements");
+  return type_error("a write through expand to repeated elements is not supported");
 }
 
 Result<Value*> write_strided(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {

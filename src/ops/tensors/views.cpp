@@ -29,7 +29,7 @@ Types infer_flatten(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t start, wrap_dim(call.integer("start_dim"), self.rank()));
   TRY(std::size_t end, wrap_dim(call.integer("end_dim"), self.rank()));
-  if (start > end) return argument_error("flatten's first dimension lies behind its last");
+  if (start > end) return argument_error("flatten: start_dim is after end_dim");
   if (self.rank() == 0) return tensor_result(self.dtype, {1});
   Dims sizes(self.sizes.begin(), self.sizes.begin() + static_cast<std::ptrdiff_t>(start));
   sizes.push_back(product(std::span(self.sizes.data() + start, end - start + 1)));
@@ -88,7 +88,7 @@ Types infer_permuted(const OpCall& call) {
 }
 
 Result<Dims> expanded_sizes(const Dims& own, const Dims& wanted) {
-  if (wanted.size() < own.size()) return argument_error("expand to fewer dimensions than there are");
+  if (wanted.size() < own.size()) return argument_error("expand to fewer dimensions than the tensor has");
   Dims sizes = wanted;
   std::size_t added = wanted.size() - own.size();
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -96,7 +96,7 @@ Result<Dims> expanded_sizes(const Dims& own, const Dims& wanted) {
     if (size == -1) {
       size = own[i];
     } else if (own[i] != 1 && own[i] != size) {
-      return type_error(fmt::format("expand of size {} to {}", own[i].str(), size.str()));
+      return type_error(fmt::format("expand: size {} cannot be expanded to {}", own[i].str(), size.str()));
     }
   }
   return sizes;

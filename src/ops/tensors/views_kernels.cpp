@@ -35,12 +35,12 @@ Result<Shape> fill_in_size(Shape sizes, std::size_t count) {
   std::int64_t position = unknown - sizes.begin();
   if (unknown != sizes.end()) *unknown = 1;
   auto known = checked_count(sizes);
-  if (!known) return bad_arguments("a view with a negative size");
+  if (!known) return bad_arguments("a view has a negative size");
   if (position < static_cast<std::int64_t>(sizes.size())) {
-    if (*known == 0 || count % *known != 0) return bad_arguments("the size -1 of a view has no solution");
+    if (*known == 0 || count % *known != 0) return bad_arguments("the size -1 of a view cannot be inferred");
     sizes[static_cast<std::size_t>(position)] = static_cast<std::int64_t>(count / *known);
   } else if (*known != count) {
-    return bad_arguments(fmt::format("a view of {} elements as {}", count, *known));
+    return bad_arguments(fmt::format("a view of {} elements cannot have {}", count, *known));
   }
   return sizes;
 }
@@ -97,7 +97,7 @@ Contents flatten(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   TRY(std::size_t start, checked_dim(call.integer("start_dim"), sizes.size()));
   TRY(std::size_t end, checked_dim(call.integer("end_dim"), sizes.size()));
-  if (start > end) return bad_arguments("the first dimension to flatten lies behind the last");
+  if (start > end) return bad_arguments("flatten: start_dim is after end_dim");
   if (sizes.empty()) return one_view(reshape(call.tensor("self"), {1}));
   while (end > start) {
     sizes[end - 1] *= sizes[end];
@@ -139,10 +139,10 @@ Contents permuted(const TensorData& self, const Shape& order) {
   Layout layout(self);
   Layout result = layout;
   std::vector<bool> is_taken(order.size(), false);
-  if (order.size() != layout.sizes.size()) return bad_arguments("not every dimension is permuted once");
+  if (order.size() != layout.sizes.size()) return bad_arguments("permute must name every dimension once");
   for (std::size_t i = 0; i < order.size(); ++i) {
     TRY(std::size_t dim, checked_dim(order[i], order.size()));
-    if (is_taken[dim]) return bad_arguments("not every dimension is permuted once");
+    if (is_taken[dim]) return bad_arguments("permute must name every dimension once");
     is_taken[dim] = true;
     result.sizes[i] = layout.sizes[dim];
     result.strides[i] = layout.strides[dim];
@@ -176,18 +176,19 @@ Contents t(const KernelCall& call) {
 Contents expand(const KernelCall& call) {
   Layout layout(call.tensor("self"));
   Shape sizes = call.ints("size");
-  if (sizes.size() < layout.sizes.size()) return bad_arguments("an expansion to fewer dimensions");
+  if (sizes.size() < layout.sizes.size())
+    return bad_arguments("expand to fewer dimensions than the tensor has");
   std::size_t lead = sizes.size() - layout.sizes.size();
   Shape strides(sizes.size(), 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::int64_t own = i < lead ? 1 : layout.sizes[i - lead];
     if (sizes[i] == -1 && i >= lead) sizes[i] = own;
     if (sizes[i] < 0 || (own != 1 && own != sizes[i])) {
-      return bad_arguments(fmt::format("size {} does not expand to {}", own, sizes[i]));
+      return bad_arguments(fmt::format("size {} cannot be expanded to {}", own, sizes[i]));
     }
     if (i >= lead && own == sizes[i]) strides[i] = layout.strides[i - lead];
   }
-  if (!checked_count(sizes)) return bad_arguments("an expansion to more elements than there can be");
+  if (!checked_count(sizes)) return bad_arguments("the expanded tensor has too many elements");
   return one(with_shape(layout.data, sizes, strides, layout.offset));
 }
 
@@ -195,7 +196,7 @@ Contents expand(const KernelCall& call) {
 
 Contents slice(const KernelCall& call) {
   Layout layout(call.tensor("self"));
-  if (layout.sizes.empty()) return bad_arguments("a slice of a tensor without dimensions");
+  if (layout.sizes.empty()) return bad_arguments("a slice requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), layout.sizes.size()));
   std::int64_t size = layout.sizes[dim];
   auto clamped = [&](std::string_view name, std::int64_t otherwise) {
@@ -205,7 +206,7 @@ Contents slice(const KernelCall& call) {
   std::int64_t start = clamped("start", 0);
   std::int64_t end = std::max(start, clamped("end", size));
   std::int64_t step = call.integer("step");
-  if (step < 1) return bad_arguments("the step of a slice is not positive");
+  if (step < 1) return bad_arguments("the step of a slice must be positive");
   std::int64_t count = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
   layout.offset += count == 0 ? 0 : start * layout.strides[dim];
   layout.sizes[dim] = count;
@@ -216,12 +217,13 @@ Contents slice(const KernelCall& call) {
 Contents narrow(const KernelCall& call) {
   Layout layout(call.tensor("self"));
   TRY(std::size_t dim, checked_dim(call.integer("dim"), layout.sizes.size()));
-  if (layout.sizes.empty()) return bad_arguments("a slice of a tensor without dimensions");
+  if (layout.sizes.empty()) return bad_arguments("a slice requires a tensor of rank 1 or more");
   std::int64_t start = call.integer("start");
   std::int64_t length = call.integer("length");
   if (start < 0) start += layout.sizes[dim];
   if (start < 0 || length < 0 || start > layout.sizes[dim] || length > layout.sizes[dim] - start) {
-    return bad_arguments(fmt::format("{} elements from {} on, of {}", length, start, layout.sizes[dim]));
+    return bad_arguments(
+        fmt::format("{} elements from index {} exceed size {}", length, start, layout.sizes[dim]));
   }
   layout.offset += length == 0 ? 0 : start * layout.strides[dim];
   layout.sizes[dim] = length;
@@ -230,11 +232,12 @@ Contents narrow(const KernelCall& call) {
 
 Contents select(const KernelCall& call) {
   Layout layout(call.tensor("self"));
-  if (layout.sizes.empty()) return bad_arguments("a selection from a tensor without dimensions");
+  if (layout.sizes.empty()) return bad_arguments("select requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), layout.sizes.size()));
   std::int64_t index = call.integer("index");
   std::int64_t size = layout.sizes[dim];
-  if (index < -size || index >= size) return bad_arguments(fmt::format("index {} of {}", index, size));
+  if (index < -size || index >= size)
+    return bad_arguments(fmt::format("index {} is out of range for size {}", index, size));
   layout.offset += (index < 0 ? index + size : index) * layout.strides[dim];
   layout.erase(dim);
   return one(layout.view());
@@ -243,19 +246,20 @@ Contents select(const KernelCall& call) {
 // Splits a dimension into consecutive parts of these lengths, which must cover it.
 Contents parts(const TensorData& self, std::int64_t wanted_dim, const Shape& lengths) {
   Layout layout(self);
-  if (layout.sizes.empty()) return bad_arguments("a split of a tensor without dimensions");
+  if (layout.sizes.empty()) return bad_arguments("a split requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(wanted_dim, layout.sizes.size()));
   std::vector<RuntimeValue> results;
   std::int64_t left = layout.sizes[dim];
   for (std::int64_t length : lengths) {
-    if (length < 0 || length > left) return bad_arguments("the parts of a split are not those of the whole");
+    if (length < 0 || length > left)
+      return bad_arguments("the split sizes do not sum to the size of the dimension");
     Layout part = layout;
     part.offset += length == 0 ? 0 : (layout.sizes[dim] - left) * layout.strides[dim];
     part.sizes[dim] = length;
     results.emplace_back(part.view());
     left -= length;
   }
-  if (left != 0) return bad_arguments("the parts of a split are not those of the whole");
+  if (left != 0) return bad_arguments("the split sizes do not sum to the size of the dimension");
   return results;
 }
 
@@ -269,7 +273,7 @@ Contents split_sizes(const KernelCall& call) {
 // Splits into parts of `length`, the last one shorter; an empty dimension becomes one empty part.
 Contents equal_parts(const KernelCall& call, std::int64_t length, std::size_t dim) {
   std::int64_t left = sizes_of(call.tensor("self"))[dim];
-  if (length < 1 && left > 0) return bad_arguments("the parts of a split are empty");
+  if (length < 1 && left > 0) return bad_arguments("the split size must be 1 or more");
   Shape lengths;
   do {
     lengths.push_back(std::min(length, left));
@@ -280,22 +284,24 @@ Contents equal_parts(const KernelCall& call, std::int64_t length, std::size_t di
 
 Contents split(const KernelCall& call) {
   TRY(std::size_t dim, checked_dim(call.integer("dim"), call.tensor("self").type.rank()));
-  if (call.tensor("self").type.rank() == 0) return bad_arguments("a split of a tensor without dimensions");
+  if (call.tensor("self").type.rank() == 0)
+    return bad_arguments("a split requires a tensor of rank 1 or more");
   return equal_parts(call, call.integer("split_size"), dim);
 }
 
 Contents chunk(const KernelCall& call) {
   TRY(std::size_t dim, checked_dim(call.integer("dim"), call.tensor("self").type.rank()));
-  if (call.tensor("self").type.rank() == 0) return bad_arguments("a split of a tensor without dimensions");
+  if (call.tensor("self").type.rank() == 0)
+    return bad_arguments("a split requires a tensor of rank 1 or more");
   std::int64_t chunks = call.integer("chunks");
-  if (chunks < 1) return bad_arguments("a split into no parts");
+  if (chunks < 1) return bad_arguments("a split requires 1 part or more");
   std::int64_t size = sizes_of(call.tensor("self"))[dim];
   return equal_parts(call, size / chunks + (size % chunks != 0 ? 1 : 0), dim);
 }
 
 Contents unbind(const KernelCall& call) {
   Layout layout(call.tensor("self"));
-  if (layout.sizes.empty()) return bad_arguments("a split of a tensor without dimensions");
+  if (layout.sizes.empty()) return bad_arguments("a split requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), layout.sizes.size()));
   std::vector<RuntimeValue> results;
   Layout part = layout;
@@ -313,23 +319,24 @@ Contents as_strided(const KernelCall& call) {
   TensorData self = call.tensor("self").contiguous();
   Shape sizes = call.ints("size");
   Shape strides = call.ints("stride");
-  if (sizes.size() != strides.size()) return bad_arguments("not as many strides as sizes");
+  if (sizes.size() != strides.size()) return bad_arguments("the numbers of strides and of sizes differ");
   std::int64_t offset = call.is_none("storage_offset") ? 0 : call.integer("storage_offset");
-  if (!checked_count(sizes)) return bad_arguments("a view with a negative size");
+  if (!checked_count(sizes)) return bad_arguments("a view has a negative size");
   TensorData result = with_shape(self, sizes, strides, self.offset);
   if (offset < 0 || __builtin_add_overflow(result.offset, offset, &result.offset) || !fits_storage(result)) {
-    return bad_arguments("elements outside the tensor");
+    return bad_arguments("the view reads elements outside of the tensor's memory");
   }
   return one(std::move(result));
 }
 
 Contents unfold(const KernelCall& call) {
   Layout layout(call.tensor("self"));
-  if (layout.sizes.empty()) return bad_arguments("windows on a tensor without dimensions");
+  if (layout.sizes.empty()) return bad_arguments("unfold requires a tensor of rank 1 or more");
   TRY(std::size_t dim, checked_dim(call.integer("dimension"), layout.sizes.size()));
   std::int64_t window = call.integer("size");
   std::int64_t step = call.integer("step");
-  if (window < 0 || window > layout.sizes[dim] || step < 1) return bad_arguments("windows that do not fit");
+  if (window < 0 || window > layout.sizes[dim] || step < 1)
+    return bad_arguments("the window of unfold is larger than the dimension");
   layout.sizes.push_back(window);
   layout.strides.push_back(layout.strides[dim]);
   layout.sizes[dim] = (layout.sizes[dim] - window) / step + 1;
@@ -341,7 +348,8 @@ Contents diagonal(const KernelCall& call) {
   Layout layout(call.tensor("self"));
   TRY(std::size_t row, checked_dim(call.integer("dim1"), layout.sizes.size()));
   TRY(std::size_t column, checked_dim(call.integer("dim2"), layout.sizes.size()));
-  if (row == column || layout.sizes.size() < 2) return bad_arguments("a diagonal of one dimension");
+  if (row == column || layout.sizes.size() < 2)
+    return bad_arguments("a diagonal requires two different dimensions");
   std::int64_t shift = call.integer("offset");
   std::int64_t first_row = shift < 0 ? std::min(layout.sizes[row], -std::max(shift, -layout.sizes[row])) : 0;
   std::int64_t first_column = std::clamp<std::int64_t>(shift, 0, layout.sizes[column]);

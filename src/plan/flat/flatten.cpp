@@ -92,7 +92,7 @@ class Flattener {
     const Type& type = stands_for.type();
     if (!type.is_tensor() && !is_number(type.kind)) {
       return fail(scope,
-                  fmt::format("%{}: control flow cannot give a {}", stands_for.name().str(), str(type)));
+                  fmt::format("%{}: control flow cannot return a {}", stands_for.name().str(), str(type)));
     }
     ResultSpec result{Name(scope.prefix + std::string(stands_for.name().str())), type};
     return add(scope, control_symbol(ControlOp::Variable), {}, {}, std::span(&result, 1))->result();
@@ -103,8 +103,8 @@ class Flattener {
   Result<Arguments> add_graph(const Graph& from, Scope& scope) {
     for (const Node& node : from.nodes()) {
       if (graph().node_count() >= max_flat_nodes) {
-        return fail(scope,
-                    fmt::format("with its control flow the method has more than {} nodes", max_flat_nodes));
+        return fail(scope, fmt::format("with its control flow expanded, the method has more than {} nodes",
+                                       max_flat_nodes));
       }
       scope.node = &node;
       TRY_STATUS(add_node(node, scope));
@@ -114,7 +114,7 @@ class Flattener {
 
   Result<Arguments> add_body(const Graph& body, const Arguments& operands, const Scope& outer) {
     if (outer.depth == max_body_depth) {
-      return fail(outer, fmt::format("control flow nested deeper than {}", max_body_depth));
+      return fail(outer, fmt::format("control flow is nested deeper than {}", max_body_depth));
     }
     Scope scope;
     scope.prefix = std::string(body.name().str()) + ".";
@@ -431,8 +431,9 @@ class Flattener {
       if (same != sizes.end())
         return size_of(argument, static_cast<std::size_t>(same - sizes.begin()), scope);
     }
-    return fail(scope, fmt::format("no value for the size {} of a result without turns", size.str()),
-                "export with a lower bound of 1 for the number of turns");
+    return fail(scope,
+                fmt::format("after zero iterations, the size {} of a stacked result is unknown", size.str()),
+                "export with a lower bound of 1 for the number of iterations");
   }
 
   const Program& program_;

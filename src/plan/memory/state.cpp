@@ -8,8 +8,8 @@
 
 #include "plan/constants.h"
 #include "plan/memory/memory_plan.h"
-#include "plan/plan_text.h"
 #include "plan/memory/tensor_bounds.h"
+#include "plan/plan_text.h"
 #include "support/try.h"
 
 namespace depute {
@@ -59,10 +59,10 @@ class StateBuilder {
     auto bytes = input.tensor().static_bytes();
     if (!bytes) return fail(method, spec.target, "has no constant size");
     if (!seen_in_method_.insert(spec.target).second) {
-      return fail(method, spec.target, "is stored to and comes in as several inputs");
+      return fail(method, spec.target, "is mutated, but is passed as several inputs");
     }
     if (!is_known_.insert(spec.target).second && slot->second.type != input.tensor()) {
-      return fail(method, spec.target, "has another type than in the other methods");
+      return fail(method, spec.target, "has a different type in another method");
     }
     slot->second.type = input.tensor();
     slot->second.bytes = *bytes;
@@ -77,7 +77,7 @@ class StateBuilder {
     if (data != nullptr) slot.initial = initial_.add(*data, slot.type);
     if (slot.initial != 0) return {};
     return failure("plan", fmt::format("buffer {}", in_quotes(key.str())),
-                   "the initial value lies in memory in another order than the buffer's type says");
+                   "the dim order of the initial value does not match the buffer's type");
   }
 
   static Failure fail(const Method& method, Name key, std::string_view message) {
@@ -129,21 +129,21 @@ Result<std::vector<Store>> stores_of(const Method& method) {
       return plan_error(method.name, nullptr, fmt::format("{} {}", in_quotes(output.target.str()), message));
     };
     if (output.kind == OutputSpec::Kind::Token) {
-      return plan_error(method.name, nullptr, "the method returns a token of an effect",
-                        "the runtime knows no effects but those on buffers and inputs");
+      return plan_error(method.name, nullptr, "the method returns an effect token",
+                        "the runtime supports only effects on buffers and inputs");
     }
     const Value* target = targets.find(output);
     const Argument& content = method.graph->outputs()[i];
-    if (target == nullptr) return fail("is stored to, but is no input of the method");
+    if (target == nullptr) return fail("is mutated, but is not an input of the method");
     if (!content.is_value() || !content.as_value()->type().is_tensor() || !target->type().is_tensor()) {
-      return fail("is stored to, but is not a tensor");
+      return fail("is mutated, but is not a tensor");
     }
     const TensorType& from = content.as_value()->tensor();
     const TensorType& to = target->tensor();
     if (from.dtype != to.dtype || from.sizes != to.sizes) {
-      return fail(fmt::format("has the type {}, and what is stored to it {}", str(to), str(from)));
+      return fail(fmt::format("has type {}, but its new value has type {}", str(to), str(from)));
     }
-    if (!seen.insert(target).second) return fail("is stored to twice");
+    if (!seen.insert(target).second) return fail("is mutated twice");
     stores.push_back({target, content.as_value()});
   }
   return stores;

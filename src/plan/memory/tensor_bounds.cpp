@@ -29,15 +29,15 @@ Failure unbounded(const Value& value, std::size_t dim, const Ranges& ranges, Nam
   const SymInt& size = value.tensor().sizes[dim];
   if (size.is_constant()) {
     return plan_error(method, value.producer(),
-                      fmt::format("dimension {} of %{} has {} elements; the runtime takes up to {}", dim,
+                      fmt::format("dimension {} of %{} has {} elements; the runtime supports at most {}", dim,
                                   value.name().str(), size.value(), max_size));
   }
   const std::string symbol = unbounded_symbol(size, ranges).value_or(size.str());
   Failure failure = plan_error(
       method, value.producer(),
-      fmt::format("dimension {} of %{} has size {}, and needs a bound on {}", dim, value.name().str(),
-                  size.str(), symbol),
-      fmt::format("lower with --bound {}=..N, or export with torch.export.Dim(..., max=N), or check the size "
+      fmt::format("dimension {} of %{} has size {}, which requires an upper bound on {}", dim,
+                  value.name().str(), size.str(), symbol),
+      fmt::format("lower with --bound {}=..N, export with torch.export.Dim(..., max=N), or check the size "
                   "in the model (torch._check(n <= N))",
                   symbol));
   failure.error().code = no_bound;
@@ -59,9 +59,9 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, N
   };
   BoundedTensor result;
   auto number = executorch_number(type.dtype);
-  if (!number) return fail(fmt::format("the runtime has no element type {}", name(type.dtype)));
+  if (!number) return fail(fmt::format("the runtime does not support dtype {}", name(type.dtype)));
   if (type.rank() > max_rank)
-    return fail(fmt::format("rank {}; the runtime takes {}", type.rank(), max_rank));
+    return fail(fmt::format("rank {} is too high; the runtime supports at most {}", type.rank(), max_rank));
   result.tensor.scalar_type = *number;
   result.bytes = item_size(type.dtype);
   for (std::size_t i = 0; i < type.rank(); ++i) {
@@ -72,16 +72,16 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, N
     result.tensor.sizes.push_back(static_cast<std::int32_t>(range.max));
     // Both factors are limited, so the product does not overflow.
     result.bytes *= static_cast<std::uint64_t>(range.max);
-    if (result.bytes > max_tensor_bytes) return fail("larger than 1 TiB");
+    if (result.bytes > max_tensor_bytes) return fail("the tensor is larger than 1 TiB");
   }
   auto order = dim_order(type);
   if (!order) {
-    return fail(fmt::format("{} is not dense, and the runtime has no strides", str(type)));
+    return fail(fmt::format("{} is not dense, but the runtime supports dense tensors only", str(type)));
   }
   result.tensor.dim_order.assign(order->begin(), order->end());
   if (max_stride(result.tensor) > max_size)
     return fail(
-        fmt::format("{} has strides above {}, which the runtime counts in 32 bits", str(type), max_size));
+        fmt::format("{} has strides above {}; the runtime's strides have 32 bits", str(type), max_size));
   return result;
 }
 

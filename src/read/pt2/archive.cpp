@@ -77,7 +77,7 @@ Result<Directory> read_end64(Bytes bytes, std::size_t locator, const std::string
   }
   if (!has(bytes, at, end64_bytes) || at + end64_bytes > locator ||
       load<std::uint32_t>(bytes, at) != end64_signature) {
-    return archive_error(name, locator, "there is no zip64 end record where its locator points");
+    return archive_error(name, locator, "the zip64 locator does not point to an end record");
   }
   if (load<std::uint32_t>(bytes, at + 16) != 0 || load<std::uint32_t>(bytes, at + 20) != 0 ||
       load<std::uint64_t>(bytes, at + 24) != load<std::uint64_t>(bytes, at + 32)) {
@@ -103,7 +103,7 @@ Result<Directory> find_directory(Bytes bytes, const std::string& name) {
     return archive_error(name, *end, "the archive is split over several disks");
   }
   if (!has(bytes, directory.offset, directory.size) || directory.offset + directory.size > *end) {
-    return archive_error(name, *end, "the directory lies outside of the file");
+    return archive_error(name, *end, "the directory is outside of the file");
   }
   return directory;
 }
@@ -195,7 +195,7 @@ Status Archive::read_directory() {
     std::size_t size = central_bytes + load<std::uint16_t>(rest, 28) + load<std::uint16_t>(rest, 30) +
                        load<std::uint16_t>(rest, 32);
     if (size > rest.size()) {
-      return archive_error(name_, position, fmt::format("the header of entry {} is cut off", i));
+      return archive_error(name_, position, fmt::format("the header of entry {} is truncated", i));
     }
     TRY_STATUS(add_entry(rest.first(size), position));
     rest = rest.subspan(size);
@@ -226,7 +226,7 @@ Status Archive::add_entry(Bytes header, std::size_t position) {
   }
   if ((load<std::uint16_t>(header, 8) & encrypted_flags) != 0) return fail("is encrypted");
   auto disk = load<std::uint16_t>(header, 34);
-  if (disk != 0 && disk != 0xffff) return fail("lies on another disk");
+  if (disk != 0 && disk != 0xffff) return fail("is on another disk");
   if (entry.method == stored_method && entry.size != entry.stored_size) {
     return fail("is stored, but its two sizes differ");
   }
@@ -248,7 +248,7 @@ Status Archive::bound_entries() {
     if (e.header_offset > bound || bound - e.header_offset < fixed ||
         bound - e.header_offset - fixed < e.stored_size) {
       return archive_error(name_, e.header_offset,
-                           fmt::format("entry {} overlaps what follows it", quote(e.name)));
+                           fmt::format("entry {} overlaps the next entry or the directory", quote(e.name)));
     }
     e.end_bound = bound;
     bound = e.header_offset;
@@ -292,7 +292,8 @@ Result<Bytes> Archive::stored_bytes(const ArchiveEntry& entry) const {
                          fmt::format("entry {} has another name in its own header", quote(entry.name)));
   }
   if (start > entry.end_bound || entry.end_bound - start < entry.stored_size) {
-    return archive_error(name_, at, fmt::format("entry {} overlaps what follows it", quote(entry.name)));
+    return archive_error(name_, at,
+                         fmt::format("entry {} overlaps the next entry or the directory", quote(entry.name)));
   }
   return source_.bytes.subspan(start, entry.stored_size);
 }
@@ -300,8 +301,8 @@ Result<Bytes> Archive::stored_bytes(const ArchiveEntry& entry) const {
 Result<std::vector<std::byte>> Archive::inflate(const ArchiveEntry& entry, std::size_t padding) const {
   auto fail = [&](std::string_view what) { return failure("read_archive", place(entry), what); };
   if (entry.method != deflated_method) {
-    return fail(
-        fmt::format("compression method {} is not known; known are stored and deflated", entry.method));
+    return fail(fmt::format("compression method {} is not supported; supported are stored and deflated",
+                            entry.method));
   }
   TRY(Bytes in, stored_bytes(entry));
   if (entry.size > limits_.inflate_ratio && entry.size / limits_.inflate_ratio > in.size()) {
@@ -309,7 +310,7 @@ Result<std::vector<std::byte>> Archive::inflate(const ArchiveEntry& entry, std::
                             limits_.inflate_ratio));
   }
   if (entry.size > budget_->bytes_left) {
-    return fail(fmt::format("inflates to {} bytes; of the limit inflated_bytes, {}, only {} are left",
+    return fail(fmt::format("inflates to {} bytes; the limit inflated_bytes is {}, of which {} remain",
                             entry.size, limits_.inflated_bytes, budget_->bytes_left));
   }
   budget_->bytes_left -= entry.size;

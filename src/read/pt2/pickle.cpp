@@ -33,7 +33,7 @@ class Unpickler {
       }
       TRY_STATUS(execute(opcode));
     }
-    return fail("the pickle is cut off");
+    return fail("the pickle is truncated");
   }
 
  private:
@@ -48,7 +48,7 @@ class Unpickler {
     if (!done) done = make_container(opcode);
     if (!done) done = make_object(opcode);
     if (done) return *done;
-    return fail(fmt::format("opcode 0x{:02x} does not occur in files of torch.save",
+    return fail(fmt::format("opcode 0x{:02x} is not used by torch.save",
                             static_cast<unsigned>(static_cast<unsigned char>(opcode))));
   }
 
@@ -76,7 +76,7 @@ class Unpickler {
     return value;
   }
 
-  Status cut_off() const { return fail("the pickle is cut off"); }
+  Status cut_off() const { return fail("the pickle is truncated"); }
 
   // --- the stack
 
@@ -235,7 +235,8 @@ class Unpickler {
   Status protocol() {
     auto version = take_number(1);
     if (!version) return cut_off();
-    if (*version > 5) return fail(fmt::format("pickle protocol {}; known are those up to 5", *version));
+    if (*version > 5)
+      return fail(fmt::format("pickle protocol {} is not supported; the highest is 5", *version));
     return {};
   }
   Status memoize(std::optional<std::uint64_t> slot) {
@@ -294,7 +295,7 @@ class Unpickler {
     PickleValue& container = value(stack_.back());
     bool takes = container.kind == PickleKind::Call ||
                  container.kind == (width == 1 ? PickleKind::List : PickleKind::Dict);
-    if (!takes) return fail("items are added to a value that holds none");
+    if (!takes) return fail("items are added to a value that is not a container");
     if (items->size() % width != 0) return fail("a key without a value");
     auto& target = container.kind == PickleKind::Call ? container.entries : container.items;
     target.insert(target.end(), items->begin(), items->end());

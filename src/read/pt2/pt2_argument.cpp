@@ -80,7 +80,7 @@ Result<Argument> read_symbolic(GraphReader& reader, const Json& json, std::size_
   if (kind == "as_name") {
     TRY(Value * named, reader.value(value));
     if (!is_symbolic(named->type()))
-      return value.fault(fmt::format("{} is no symbolic number", quote(named->name().str())));
+      return value.fault(fmt::format("{} is not a symbolic number", quote(named->name().str())));
     return Argument::of(named);
   }
   if (kind == "as_int") return read_int(reader, value, depth);
@@ -132,7 +132,7 @@ Result<Argument> read_operator(GraphReader&, const Json& json, std::size_t) {
 // Reads {"key": <argument>, ...}.
 Result<Argument> read_map(GraphReader& reader, const Json& json, std::size_t depth) {
   if (depth >= json.limits().argument_depth) {
-    return json.fault(fmt::format("dictionaries inside each other beyond the limit argument_depth, {}",
+    return json.fault(fmt::format("dictionaries are nested deeper than the limit argument_depth, {}",
                                   json.limits().argument_depth));
   }
   std::vector<NamedArgument> entries;
@@ -201,7 +201,7 @@ Result<Argument> read_nested(GraphReader& reader, const Json& json, std::size_t 
   auto variant = std::ranges::find(variants, kind, &Variant::name);
   if (variant == variants.end()) {
     return json.fault(fmt::format("argument kind {} is not known", quote(kind)),
-                      "the file may come from a newer torch than this program knows");
+                      "the file may come from a newer torch than this version of Depute supports");
   }
   return variant->read(reader, value, depth);
 }

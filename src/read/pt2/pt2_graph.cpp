@@ -239,7 +239,7 @@ Result<GraphReader::Call> GraphReader::read_call(const Json& json) {
   call.op = op_of_target(target);
   if (call.op.empty()) return target_json.fault("a node without an operator");
   if (const OpDef* def = graph_.ops().find(call.op); def != nullptr && def->origin == OpOrigin::Compiler)
-    return target_json.fault(fmt::format("{} is an op of the compiler's own", quote(target)));
+    return target_json.fault(fmt::format("{} is an op that is internal to the compiler", quote(target)));
   TRY_STATUS(read_call_inputs(json, call));
   if (call.op.str() == torch_delegate_call) {
     TRY_STATUS(name_delegate(target_json, call));
@@ -258,7 +258,7 @@ Status GraphReader::read_call_inputs(const Json& json, Call& call) {
 Status GraphReader::name_delegate(const Json& target, Call& call) const {
   const bool is_named = !call.args.empty() && call.args[0].kind == Argument::Kind::String;
   if (!is_named || scope_.program.find_delegate(call.args[0].as_symbol()) == nullptr) {
-    return target.fault("it calls a delegate whose content is not there",
+    return target.fault("it calls a delegate whose content is not in the file",
                         "lower the program while it is in memory: depute.from_torch(exported_program)");
   }
   call.op = delegate_call_symbol();
@@ -279,7 +279,7 @@ Status GraphReader::read_named_argument(const Json& json, Call& call) {
   } else {
     TRY(std::int64_t kind, kind_json.integer());
     if (kind != by_position && kind != by_name)
-      return kind_json.fault("an argument is given by position (1) or name (2)");
+      return kind_json.fault("the kind of an argument must be 1 (positional) or 2 (keyword)");
     is_keyword = kind == by_name;
   }
   TRY(Argument argument, read_argument(*this, argument_json));
@@ -313,8 +313,7 @@ Status GraphReader::read_subclass_access(const Json& json) {
   std::vector<Definition> definitions;
   TRY(Json outputs, json.field("outputs"));
   TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, definitions); }));
-  if (definitions.size() != 1 || definitions[0].name.empty())
-    return outputs.fault("one tensor is needed here");
+  if (definitions.size() != 1 || definitions[0].name.empty()) return outputs.fault("expected one tensor");
   bindings_[definitions[0].name] = std::move(part);
   return {};
 }
@@ -351,7 +350,7 @@ Result<GraphReader::Binding> GraphReader::read_part(const Json& inputs) const {
 
 Result<Graph*> GraphReader::read_body(const Json& json) {
   if (depth_ >= json.limits().graph_depth) {
-    return json.fault(fmt::format("control flow inside control flow beyond the limit graph_depth, {}",
+    return json.fault(fmt::format("control flow is nested deeper than the limit graph_depth, {}",
                                   json.limits().graph_depth));
   }
   TRY(std::string_view wanted, text_field(json, "name"));

@@ -27,7 +27,7 @@ Status check_text(const Archive& archive, const std::string& name, std::string_v
   std::string_view text(reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size());
   if (text == expected) return {};
   return failure("read_pt2", archive.place(*entry),
-                 fmt::format("{} is needed here, not {}", quote(expected), quote(text)));
+                 fmt::format("expected {}, got {}", quote(expected), quote(text)));
 }
 
 PayloadEntries find_payloads(const Archive& archive, const std::string& directory, const std::string& model,

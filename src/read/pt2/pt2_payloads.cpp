@@ -88,8 +88,8 @@ Result<std::shared_ptr<const Storage>> Payloads::storage(const Json& path_json) 
 // Loads a tensor subclass of a program in memory.
 Result<SavedTensor> Payloads::load_subclass(const Json& class_name, const Json& member, std::size_t depth) {
   if (depth > limits_.subclass_depth) {
-    return member.fault(
-        fmt::format("tensors inside each other beyond the limit subclass_depth, {}", limits_.subclass_depth));
+    return member.fault(fmt::format("tensor subclasses are nested deeper than the limit subclass_depth, {}",
+                                    limits_.subclass_depth));
   }
   SavedTensor subclass;
   TRY(subclass.subclass_name, class_name.string());
@@ -127,15 +127,14 @@ Result<SavedTensor> Payloads::load_member(const Json& member, std::size_t depth)
   }
   SavedTensor tensor;
   TRY(Json meta, member.field("tensor_meta"));
-  if (meta.is_null()) return meta.fault("a tensor is needed here, not another object");
+  if (meta.is_null()) return meta.fault("expected a tensor, got another object");
   TRY(tensor.data.type, read_tensor_type(meta, read_constant_size));
   TRY(Json offset_json, meta.field("storage_offset"));
   TRY(SymInt offset, read_constant_size(offset_json));
   tensor.data.offset = offset.value();
   TRY(tensor.data.storage, storage(path_json));
   if (!fits_storage(tensor.data)) {
-    return meta.fault(
-        fmt::format("the tensor reaches beyond its storage of {} bytes", tensor.data.storage->size()));
+    return meta.fault(fmt::format("the tensor exceeds its storage of {} bytes", tensor.data.storage->size()));
   }
   return tensor;
 }

@@ -104,7 +104,7 @@ Status SignatureReader::check_name(const Json& spec, const Value& value) const {
   TRY(Json arg, spec.field("arg"));
   TRY(Json name, arg.field("name"));
   TRY(Value * named, graph_.value(name));
-  if (named != &value) return name.fault("the signature and the graph's inputs are in different order");
+  if (named != &value) return name.fault("the signature and the graph's inputs are in a different order");
   return {};
 }
 
@@ -115,13 +115,13 @@ Status SignatureReader::read_user_input(const Json& spec, const Json& argument) 
   const Value& value = *graph_.graph().inputs().back();
   if (literal) {  // form of constant inputs before torch 2.4
     if (!is_same_literal_kind(*literal, value.type()))
-      return arg.fault("the graph's input is of another kind");
+      return arg.fault("the graph's input has a different kind");
     method_.inputs.back().constant = *literal;
     return {};
   }
   TRY(Argument named, read_argument(graph_, arg));
   if (!named.is_value() || named.as_value() != &value) {
-    return arg.fault("the signature and the graph's inputs are in different order");
+    return arg.fault("the signature and the graph's inputs are in a different order");
   }
   return {};
 }
@@ -132,9 +132,9 @@ Status SignatureReader::read_constant_input(const Json& spec, const Json& argume
   TRY_STATUS(add_input(argument, {.kind = InputSpec::Kind::UserInput}, name));
   TRY(Json value_json, spec.field("value"));
   TRY(std::optional<Argument> literal, read_literal(value_json));
-  if (!literal) return value_json.fault("a constant input must be None, a number, true, false or a text");
+  if (!literal) return value_json.fault("a constant input must be None, a number, true, false or a string");
   if (!is_same_literal_kind(*literal, graph_.graph().inputs().back()->type())) {
-    return value_json.fault("the graph's input is of another kind");
+    return value_json.fault("the graph's input has a different kind");
   }
   method_.inputs.back().constant = *literal;
   return {};
@@ -163,8 +163,8 @@ Status SignatureReader::read_data_input(const Json& spec, const Json& argument, 
   if (!value.type().is_tensor()) return argument.fault("a weight that is not a tensor");
   const TensorType& data = weight.data.type;
   if (value.tensor().dtype != data.dtype || value.tensor().sizes != data.sizes) {
-    return argument.fault(fmt::format("the graph wants {} here, but the data of {} is {}",
-                                      str(value.tensor()), quote(name), str(data)));
+    return argument.fault(fmt::format("the graph expects {}, but the data of {} is {}", str(value.tensor()),
+                                      quote(name), str(data)));
   }
   return {};
 }
@@ -175,7 +175,7 @@ Result<SavedTensor> SignatureReader::load(const Json& name_json, bool is_constan
   Payloads& second = is_constant ? weights_ : constants_;
   if (first.contains(name)) return first.load(name);
   if (second.contains(name)) return second.load(name);
-  return name_json.fault(fmt::format("there is no data for {}", quote(name)));
+  return name_json.fault(fmt::format("no data for {}", quote(name)));
 }
 
 // Adds a graph input for each tensor in a subclass weight.
@@ -260,14 +260,14 @@ Status SignatureReader::check_output(const Json& spec, bool is_argument, const A
   }
   bool is_same = value.kind == output.kind && (!value.is_value() || value.as_value() == output.as_value());
   if (is_same) return {};
-  return arg.fault("the signature and the graph's outputs are in different order");
+  return arg.fault("the signature and the graph's outputs are in a different order");
 }
 
 Result<Name> SignatureReader::mutated_key(const Json& name) const {
   TRY(std::string_view text, name.string());
   auto found = keys_.find(text);
   if (found == keys_.end())
-    return name.fault(fmt::format("{} is no buffer or parameter of this program", quote(text)));
+    return name.fault(fmt::format("{} is not a buffer or parameter of this program", quote(text)));
   return found->second;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "ir/sym/replace_symbols.h"
-#include "read/quote.h"
 #include "read/pt2/srepr.h"
+#include "read/quote.h"
 #include "support/try.h"
 
 namespace depute {
@@ -93,7 +93,7 @@ Status SymbolReader::read_ranges(const Json& constraints) {
     Range& stored = ranges_[range_key(replace_symbols(expr, source))];
     stored.min = std::max(stored.min, range.min);
     stored.max = std::min(stored.max, range.max);
-    if (stored.min > stored.max) return json.fault("the ranges of this expression exclude each other");
+    if (stored.min > stored.max) return json.fault("the ranges of this expression do not overlap");
     return {};
   });
 }

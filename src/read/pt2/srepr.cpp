@@ -49,8 +49,8 @@ class SreprParser {
   Result<const SymExpr*> parse() {
     TRY(Item item, item_at(1));
     skip_space();
-    if (at_ != text_.size()) return fail("text behind the expression");
-    if (item.is_text) return fail("an expression is needed here, not a text");
+    if (at_ != text_.size()) return fail("unexpected text after the expression");
+    if (item.is_text) return fail("expected an expression, got a string");
     return item.expr;
   }
 
@@ -79,7 +79,7 @@ class SreprParser {
 
   Result<Item> item_at(std::uint32_t depth) {
     if (depth > max_sym_depth)
-      return fail(fmt::format("nesting beyond the limit max_sym_depth, {},", max_sym_depth));
+      return fail(fmt::format("nesting exceeds the limit max_sym_depth, {},", max_sym_depth));
     if (take('\'')) return quoted();
     std::string_view word = name();
     if (word.empty()) return fail("a name or number is missing");
@@ -99,7 +99,7 @@ class SreprParser {
 
   Result<Item> quoted() {
     std::size_t end = text_.find('\'', at_);
-    if (end == std::string_view::npos) return fail("a text is not closed");
+    if (end == std::string_view::npos) return fail("a string is not closed");
     Item item{.text = text_.substr(at_, end - at_), .is_text = true};
     at_ = end + 1;
     return item;
@@ -134,7 +134,7 @@ class SreprParser {
     if (call.function == "Float") return floating(call);
     std::vector<const SymExpr*> args;
     for (const Item& item : call.items) {
-      if (item.is_text) return fail(fmt::format("{} takes no text", quote(call.function)));
+      if (item.is_text) return fail(fmt::format("{} does not accept a string", quote(call.function)));
       args.push_back(item.expr);
     }
     if (call.function == "Integer") {
@@ -156,7 +156,7 @@ class SreprParser {
 
   Result<const SymExpr*> floating(const Call& call) const {
     double value = 0;
-    if (call.items.size() != 1 || !call.items[0].is_text) return fail("Float takes one text");
+    if (call.items.size() != 1 || !call.items[0].is_text) return fail("Float takes one string");
     std::string_view text = call.items[0].text;
     auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (fault != std::errc() || end != text.data() + text.size()) {

@@ -83,12 +83,12 @@ Result<std::vector<std::pair<std::string_view, PickleId>>> TorchSave::dictionary
   const PickleValue& root = pickle_[pickle_.root];
   bool is_ordered =
       root.kind == Kind::Call && pickle_.global_name(root.items[0]) == "collections.OrderedDict";
-  if (root.kind != Kind::Dict && !is_ordered) return fail("a dictionary of tensors is needed here");
+  if (root.kind != Kind::Dict && !is_ordered) return fail("expected a dictionary of tensors");
   const std::vector<PickleId>& items = is_ordered ? root.entries : root.items;
   std::vector<std::pair<std::string_view, PickleId>> entries;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const PickleValue& key = pickle_[items[i]];
-    if (key.kind != Kind::String) return fail("a key of the dictionary is not a text");
+    if (key.kind != Kind::String) return fail("a key of the dictionary is not a string");
     entries.emplace_back(key.text, items[i + 1]);
   }
   return entries;
@@ -101,11 +101,11 @@ Result<SavedTensor> TorchSave::tensor(PickleId id) {
 
 Result<SavedTensor> TorchSave::tensor(PickleId id, std::size_t depth) {
   if (depth > limits_.subclass_depth) {
-    return fail(
-        fmt::format("tensors inside each other beyond the limit subclass_depth, {}", limits_.subclass_depth));
+    return fail(fmt::format("tensor subclasses are nested deeper than the limit subclass_depth, {}",
+                            limits_.subclass_depth));
   }
   const PickleValue& value = pickle_[id];
-  if (value.kind != Kind::Call) return fail("a tensor is needed here");
+  if (value.kind != Kind::Call) return fail("expected a tensor");
   return rebuild(pickle_.global_name(value.items[0]), pickle_[value.items[1]].items, depth);
 }
 
@@ -142,7 +142,7 @@ Result<SavedTensor> TorchSave::plain(std::span<const PickleId> args, bool has_dt
   if (pickle_[args[1]].kind != Kind::Int) return fail("a tensor without an offset");
   tensor.data.offset = pickle_[args[1]].number;
   tensor.data.type = make_tensor(dtype, std::move(sizes), std::move(strides));
-  if (!fits_storage(tensor.data)) return fail("a tensor reaches beyond its storage");
+  if (!fits_storage(tensor.data)) return fail("a tensor exceeds its storage");
   return tensor;
 }
 
@@ -215,7 +215,8 @@ Status TorchSave::read_dims(PickleId id, Dims& sizes) const {
   }
   for (PickleId item : value.items) {
     const PickleValue& size = pickle_[item];
-    if (size.kind != Kind::Int || size.number < 0) return fail("a size or stride is not a number from 0 on");
+    if (size.kind != Kind::Int || size.number < 0)
+      return fail("a size or stride is not a non-negative integer");
     sizes.push_back(size.number);
   }
   return {};

@@ -129,7 +129,7 @@ method forward(%w: f32[2] = param "w", %x: f32[2]) {
 }
 )");
   };
-  const std::string message = " data \"w\": this text leaves out the constant's bytes";
+  const std::string message = " data \"w\": the program text omits the bytes of the constant";
   const auto loaded = Compiler().load(elided());
   ASSERT_FALSE(loaded.has_value());
   EXPECT_EQ(loaded.error().str(), "[read]" + message);
@@ -151,7 +151,7 @@ TEST(EntryPoints, ElidedBytesOfDelegatesAreNotWritten) {
         "blob \"\"\noriginal {\ndelegate d backend \"B\" {\n" + inner + "}\n" + method + "}\n"}) {
     const auto file = write_program(parse("program\ndelegate d backend \"A\" {\n" + parts + "}\n" + method));
     ASSERT_FALSE(file.has_value());
-    EXPECT_EQ(file.error().str(), "[write_pte] delegate d: this text leaves out bytes of its payload")
+    EXPECT_EQ(file.error().str(), "[write_pte] delegate d: the program text omits bytes of its payload")
         << parts;
   }
 }
@@ -177,7 +177,7 @@ TEST(EntryPoints, TheLastDebugHandleHasNoneBehindIt) {
   EXPECT_EQ(lowered->program.methods[0]->graph->first()->debug_handle, 4294967295u);
   auto refused = lower("4294967295");
   ASSERT_FALSE(refused.has_value());
-  EXPECT_THAT(refused.error().message, HasSubstr("1 more debug handles are needed behind 4294967295"));
+  EXPECT_THAT(refused.error().message, HasSubstr("1 more debug handles are needed after 4294967295"));
 }
 
 TEST(EntryPoints, RefuseAnAlignmentThatIsAFileOfPadding) {
@@ -191,7 +191,7 @@ TEST(EntryPoints, RefuseAnAlignmentThatIsAFileOfPadding) {
   ASSERT_FALSE(file.has_value());
   EXPECT_THAT(
       file.error().message,
-      HasSubstr("the alignment 2147483648 of named data \"k\" is no power of two from 1 to 16777216"));
+      HasSubstr("the alignment 2147483648 of named data \"k\" must be a power of two from 1 to 16777216"));
   program.delegates[0]->named_data[0].alignment = max_alignment;
   EXPECT_TRUE(write_program(std::move(program)).has_value());
 }

@@ -275,8 +275,7 @@ std::vector<Case> cases() {
       {"observe",
        [](const Throw& fault) { return lowered({}, {.observe = [&](auto&&...) { run(fault); }}); }},
       {"progress", calibrated},
-      {"bytes that are made when they are needed",
-       [](const Throw& fault) { return lowered({}, {}, with_lazy_weight(fault)); }},
+      {"lazily produced bytes", [](const Throw& fault) { return lowered({}, {}, with_lazy_weight(fault)); }},
       {"filter of ops_to_not_decompose",
        [](const Throw& fault) {
          return normalized(
@@ -310,7 +309,7 @@ TEST(ForeignCode, MayThrowWhatIsNoException) {
     const Status done = each.run([] { throw 1; });
     ASSERT_FALSE(done.has_value()) << each.where;
     EXPECT_THAT(done.error().where, HasSubstr(each.where));
-    EXPECT_THAT(done.error().message, "it threw something that is no exception") << each.where;
+    EXPECT_THAT(done.error().message, "it threw a value that is not a std::exception") << each.where;
     EXPECT_NE(done.error().code, "internal") << each.where;
   }
 }

@@ -88,13 +88,13 @@ TEST(Compact, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(fault_of(with_numbers(text, std::string("\1\0\0\0\0\1\1", 7))), "a value has no name");
   EXPECT_EQ(fault_of(with_numbers(text, std::string("\1\0\1y\0\0\0", 7))), "unknown value '%y'");
   EXPECT_EQ(fault_of(with_numbers(text, std::string("\1\0\1y\0\0\1\1\0", 9))),
-            "there are more nodes than the text has places for");
+            "the text is too short for the number of nodes");
   EXPECT_EQ(fault_of(with_numbers(text, "\1\0\1y\0\xff\xff\xff\xff\x1f\1\1")),
-            "the numbers behind the text end too early");
+            "the numbers after the text are truncated");
   EXPECT_EQ(fault_of(with_numbers(text, std::string("\1\0\1y\0\xff\xff\xff\xff\x1f\1\1", 12))),
-            "there is no debug handle 8589934591: there are 4294967296");
-  EXPECT_EQ(fault_of("program\n"), "it is no program in the compact form");
-  EXPECT_EQ(fault_of(std::string(compact_magic) + "\x7f"), "its text ends too early");
+            "there is not a debug handle 8589934591: there are 4294967296");
+  EXPECT_EQ(fault_of("program\n"), "expected a program in the compact form");
+  EXPECT_EQ(fault_of(std::string(compact_magic) + "\x7f"), "its text is truncated");
 }
 
 // A short file of a long line that many nodes have would need more memory than any text.

@@ -133,7 +133,7 @@ TEST(Sym, OddNamesAndNumbersReadBack) {
 TEST(Sym, FaultsNameTheirColumn) {
   EXPECT_EQ(simplified("a +"), "[parse_sym] column 4: an expression is missing");
   EXPECT_EQ(simplified("(a"), "[parse_sym] column 3: expected ')'");
-  EXPECT_EQ(simplified("a b"), "[parse_sym] column 3: unexpected text behind the expression");
+  EXPECT_EQ(simplified("a b"), "[parse_sym] column 3: unexpected text after the expression");
   EXPECT_EQ(simplified("92233720368547758080"), "[parse_sym] column 1: an integer that does not fit 64 bits");
 }
 

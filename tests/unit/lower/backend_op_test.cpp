@@ -423,14 +423,15 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
     auto given = ops()->find(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
     return given ? "nothing" : given.error().str();
   };
-  EXPECT_EQ(refused("unit_test.turned.twice", two_types),
-            "[to_backend.bad-backend-op] backend op 'unit_test.turned.twice': its rule gives 2 types, its "
-            "schema has 1 "
-            "tensors as results");
+  EXPECT_EQ(
+      refused("unit_test.turned.twice", two_types),
+      "[to_backend.bad-backend-op] backend op 'unit_test.turned.twice': its rule returns 2 types, but its "
+      "schema returns 1 "
+      "tensors");
   EXPECT_EQ(refused("unit_test.turned.number", number),
-            "[to_backend.bad-backend-op] backend op 'unit_test.turned.number': its rule gives 1 types, not "
-            "all of tensors, "
-            "its schema has 1 tensors as results");
+            "[to_backend.bad-backend-op] backend op 'unit_test.turned.number': its rule returns 1 types, not "
+            "all of them tensors, "
+            "but its schema returns 1 tensors");
 }
 
 // An op that writes gets a functional form, which has its kernel.
@@ -456,7 +457,7 @@ TEST(BackendOp, MayWriteToItsArguments) {
   EXPECT_FALSE(form->mutates());
   EXPECT_THAT(refusal({.name = "unit_test.append.rows_functional",
                        .schema = "unit_test.append.rows_functional(Tensor x) -> Tensor"}),
-              HasSubstr("of this name already"));
+              HasSubstr("with this name exists already"));
 }
 
 // What it gives back is no result of the functional form.
@@ -523,16 +524,17 @@ TEST(BackendOp, WrongSchemasAreRefused) {
   }
   EXPECT_THAT(with_schema("(Tensor x, Tensor x) -> Tensor"), HasSubstr("twice"));
   EXPECT_THAT(with_schema("(Tensor(a) x) -> Tensor"), HasSubstr("seen through"));
-  EXPECT_THAT(with_schema("(Tensor(a!)[] x) -> Tensor"), HasSubstr("written to and no tensor"));
-  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor(b!)"), HasSubstr("gives a view of an argument"));
-  EXPECT_THAT(with_schema("(Tensor(a!) x) -> (Tensor, Tensor(a))"), HasSubstr("gives a view of an argument"));
+  EXPECT_THAT(with_schema("(Tensor(a!)[] x) -> Tensor"), HasSubstr("is mutated, but is not a tensor"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor(b!)"), HasSubstr("returns a view of an argument"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x) -> (Tensor, Tensor(a))"),
+              HasSubstr("returns a view of an argument"));
   EXPECT_THAT(with_schema("(Tensor(a!) x, Tensor scale) -> Tensor", scaled_pattern), HasSubstr("no pattern"));
   EXPECT_THAT(with_schema("(Tensor x, Device d) -> Tensor"), HasSubstr("no kernel takes"));
-  EXPECT_THAT(with_schema("(Tensor x, bool b=\"no\") -> Tensor"), HasSubstr("default of another type"));
-  EXPECT_THAT(with_schema("(Tensor x, int n=None) -> Tensor"), HasSubstr("default of another type"));
-  EXPECT_THAT(with_schema("(Tensor x) -> ()"), HasSubstr("something else than tensors"));
-  EXPECT_THAT(with_schema("(Tensor x) -> int"), HasSubstr("something else than tensors"));
-  EXPECT_THAT(with_schema("(Tensor x) -> Tensor[]"), HasSubstr("something else than tensors"));
+  EXPECT_THAT(with_schema("(Tensor x, bool b=\"no\") -> Tensor"), HasSubstr("default value of another type"));
+  EXPECT_THAT(with_schema("(Tensor x, int n=None) -> Tensor"), HasSubstr("default value of another type"));
+  EXPECT_THAT(with_schema("(Tensor x) -> ()"), HasSubstr("must return tensors only"));
+  EXPECT_THAT(with_schema("(Tensor x) -> int"), HasSubstr("must return tensors only"));
+  EXPECT_THAT(with_schema("(Tensor x) -> Tensor[]"), HasSubstr("must return tensors only"));
   EXPECT_THAT(with_schema("(Tensor x) -> Tensor", scaled_pattern), HasSubstr("%scale: float"));
   EXPECT_THAT(with_schema("(Tensor x, int scale) -> Tensor", scaled_pattern), HasSubstr("%scale: float"));
   EXPECT_THAT(with_schema("(Tensor x, float scale, int n) -> Tensor", scaled_pattern),

@@ -1,4 +1,4 @@
-// Nodes with effects keep their order wherever a program is cut, or the cut is refused; planned partitions
+// Nodes with effects must keep their order wherever a program is cut, or the cut is refused; planned partitions
 // are never refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST(Effects, TheRefusalNamesThePath) {
   ASSERT_FALSE(lowered.has_value());
   EXPECT_EQ(lowered.error().code, "to_backend.dependency-cycle");
   EXPECT_THAT(lowered.error().message, HasSubstr("partition t -> %b -> partition t"));
-  EXPECT_THAT(lowered.error().hint, HasSubstr("nodes with effects keep their order"));
+  EXPECT_THAT(lowered.error().hint, HasSubstr("nodes with effects must keep their order"));
 }
 
 }  // namespace

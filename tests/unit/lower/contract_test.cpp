@@ -169,7 +169,7 @@ TEST(Contract, DelegateWithoutItsOriginalCannotStandAlone) {
   auto alone = as_program(delegate);
   ASSERT_FALSE(alone.has_value());
   EXPECT_EQ(alone.error().where, "delegate d");
-  EXPECT_THAT(alone.error().message, HasSubstr("does not keep the program that it was made from"));
+  EXPECT_THAT(alone.error().message, HasSubstr("does not have its original program"));
   delegate.original = std::make_shared<const Program>();
   EXPECT_FALSE(as_program(delegate).has_value());
 }

@@ -154,7 +154,7 @@ TEST_F(ResultCacheTest, ADamagedEntryIsMadeAnew) {
   Lowered again = lower(program());
   EXPECT_EQ(vendor_.asked, 2);
   ASSERT_EQ(again.cache.notes.size(), 2U);
-  EXPECT_THAT(again.cache.notes[0], HasSubstr("it is cut off"));
+  EXPECT_THAT(again.cache.notes[0], HasSubstr("it is truncated"));
   lower(program());
   EXPECT_EQ(vendor_.asked, 0);
 }

@@ -306,7 +306,7 @@ method forward(%x: f32[2]) {
 TEST(Registry, RefusesTheSameIdTwice) {
   Registry registry = registry_with(std::make_unique<EchoBackend>());
   EXPECT_EQ(refusal(registry.add(entry_of_echo("other"))),
-            "[registry] other: backend id Echo is registered already");
+            "[registry] other: backend id Echo is already registered");
 }
 
 TEST(Registry, RefusesTheSameNameTwice) {
@@ -317,7 +317,7 @@ TEST(Registry, RefusesTheSameNameTwice) {
   BackendEntry again = entry_of_echo("Echo");
   again.backend = std::make_unique<OtherBackend>();
   EXPECT_EQ(refusal(registry.add(std::move(again))),
-            "[registry] Echo: a backend of this name is registered already");
+            "[registry] Echo: a backend with this name is already registered");
   EXPECT_EQ(registry.find_backend("Other"), nullptr);
 }
 
@@ -352,7 +352,7 @@ TEST(Registry, RefusesEntriesThatLackSomething) {
     std::string_view id() const override { return ""; }
   };
   Registry registry;
-  EXPECT_EQ(refusal(registry.add(entry_of_echo(""))), "[registry] a backend needs a name");
+  EXPECT_EQ(refusal(registry.add(entry_of_echo(""))), "[registry] the backend has no name");
   BackendEntry entry = entry_of_echo("empty");
   entry.backend = nullptr;
   EXPECT_EQ(refusal(registry.add(std::move(entry))), "[registry] empty: the entry has no backend");
@@ -364,12 +364,11 @@ TEST(Registry, RefusesEntriesThatLackSomething) {
 
 TEST(Registry, TellsWhatAnEntryCannotDo) {
   BackendEntry entry = entry_of_echo("plain");
-  EXPECT_EQ(refusal(make_partitioner(entry, {})),
-            "[registry] plain: this backend has no partitioner of its own");
-  EXPECT_EQ(refusal(support_matrix(entry)), "[registry] plain: this backend tells no support matrix");
+  EXPECT_EQ(refusal(make_partitioner(entry, {})), "[registry] plain: this backend has no partitioner");
+  EXPECT_EQ(refusal(support_matrix(entry)),
+            "[registry] plain: this backend does not provide a support matrix");
   entry.make_partitioner = [](const BackendOptions&) { return std::unique_ptr<Partitioner>(); };
-  EXPECT_EQ(refusal(make_partitioner(entry, {})),
-            "[registry] plain: its make_partitioner gave a null partitioner");
+  EXPECT_EQ(refusal(make_partitioner(entry, {})), "[registry] plain: its make_partitioner() returned null");
 }
 
 }  // namespace

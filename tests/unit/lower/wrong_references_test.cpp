@@ -152,7 +152,7 @@ TEST(WrongReferences, GroupHasANullNode) {
 TEST(WrongReferences, GroupHasANodeOfAnotherProgram) {
   Program program = parse(model);
   Program other = parse(model);
-  expect_group_is_refused(program, {other.methods[0]->graph->first()}, "no node of method forward");
+  expect_group_is_refused(program, {other.methods[0]->graph->first()}, "is not in method forward");
 }
 
 TEST(WrongReferences, GroupHasTheOutputs) {
@@ -216,7 +216,7 @@ TEST(WrongReferences, EntryGivesNoPartitioner) {
   entry.make_partitioner = [](auto&) { return std::unique_ptr<Partitioner>(); };
   auto null = make_partitioner(entry, {});
   ASSERT_TRUE(is_refused(null));
-  EXPECT_THAT(null.error().str(), HasSubstr("mine: its make_partitioner gave a null partitioner"));
+  EXPECT_THAT(null.error().str(), HasSubstr("mine: its make_partitioner() returned null"));
 }
 
 TEST(WrongReferences, EntryTellsNoSupport) {

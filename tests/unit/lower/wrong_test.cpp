@@ -244,7 +244,7 @@ TEST(WrongPartitioner, TagsTheOutputs) {
     return result;
   });
   EXPECT_EQ(error.code, "to_backend.output-tagged");
-  EXPECT_THAT(error.message, HasSubstr("outputs should not be tagged"));
+  EXPECT_THAT(error.message, HasSubstr("return node must not be tagged"));
 }
 
 TEST(WrongPartitioner, TagsTheOutputsOfABody) {

@@ -70,16 +70,17 @@ TEST(Builder, MistakesOfItsUserAreFailuresInTheirWords) {
     Builder b(graph);
     return failure_of_call(b, op, args);
   };
-  EXPECT_EQ(message("aten.reul.default", {x}), "there is no op aten.reul.default");
+  EXPECT_EQ(message("aten.reul.default", {x}), "unknown op aten.reul.default");
   EXPECT_EQ(message("aten.masked_select.default", {x, x}),
             "the result types of aten.masked_select.default are not known");
-  EXPECT_EQ(message("aten.relu.default", {x, x}), "aten.relu.default: 2 arguments, at most 1 are allowed");
+  EXPECT_EQ(message("aten.relu.default", {x, x}),
+            "aten.relu.default: got 2 arguments; at most 1 are allowed");
   EXPECT_EQ(message("aten.relu.default", {}), "aten.relu.default: argument 'self' is missing");
   EXPECT_EQ(message("aten.relu.default", {3}), "aten.relu.default: argument 'self' has the wrong kind");
-  EXPECT_EQ(message("aten.relu.default", {y}), "%y is no value of the builder's graph");
-  EXPECT_EQ(message("aten.relu.default", {z}), "%z is no value of the builder's graph");
+  EXPECT_EQ(message("aten.relu.default", {y}), "%y is not a value of the builder's graph");
+  EXPECT_EQ(message("aten.relu.default", {z}), "%z is not a value of the builder's graph");
   EXPECT_EQ(message("aten.cat.default", {std::vector<Value*>{x, y}}),
-            "%y is no value of the builder's graph");
+            "%y is not a value of the builder's graph");
   EXPECT_EQ(graph.node_count(), 0u);
 }
 
@@ -181,7 +182,7 @@ TEST_F(SizeValuesTest, MultipliesForPowers) {
   SymInt large = s("s0");
   for (int i = 0; i < 8; ++i) large = large * s("s0");
   EXPECT_EQ(b.call("aten.full.default", {Dims{large}, 0}), nullptr);
-  EXPECT_EQ(b.status().error().message, "no value is at hand for the size s0**9");
+  EXPECT_EQ(b.status().error().message, "no value in the graph provides the size s0**9");
 }
 
 TEST_F(SizeValuesTest, UsesNumbersThatNodesCompute) {
@@ -199,7 +200,7 @@ TEST_F(SizeValuesTest, UsesNumbersThatNodesCompute) {
 TEST_F(SizeValuesTest, FailsOnUnknownSymbols) {
   Builder b(graph_);
   EXPECT_EQ(b.call("aten.full.default", {Dims{s("s9")}, 0}), nullptr);
-  EXPECT_EQ(b.status().error().message, "no value is at hand for the size s9");
+  EXPECT_EQ(b.status().error().message, "no value in the graph provides the size s9");
 }
 
 TEST_F(SizeValuesTest, LeavesOneOpenSizeToAView) {

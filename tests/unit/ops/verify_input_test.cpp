@@ -44,7 +44,8 @@ TEST(VerifyInput, RefusesOpsOfTheCompilersOwn) {
     if (op->name == delegate_call_symbol()) continue;
     ++count;
     std::string name(op->name.str());
-    EXPECT_THAT(fault_of(name + "(%x)\nreturn %x"), HasSubstr(name + " is an op of the compiler's own"));
+    EXPECT_THAT(fault_of(name + "(%x)\nreturn %x"),
+                HasSubstr(name + " is an op that is internal to the compiler"));
   }
   EXPECT_GE(count, 12);
 }
@@ -75,21 +76,21 @@ TEST(VerifyInput, RefusesCallsThatDoNotFitTheRuleOfTheirOp) {
     return fault("program\ndim s0 in [2, 8]\nmethod forward(" + inputs + ") {\n" + node + "\nreturn %y\n}");
   };
   EXPECT_THAT(of("%x: f32[2, 3], %i: i64[2]", "%y: f32[2] = aten.gather.default(%x, 1, %i)"),
-              HasSubstr("node %y: aten.gather.default: an index of rank 1, 'self' has rank 2"));
+              HasSubstr("node %y: aten.gather.default: the index has rank 1, but 'self' has rank 2"));
   EXPECT_THAT(of("%x: f32[s0, 3], %i: i64[2]", "%y: f32[s0, 3] = aten.scatter.value(%x, 1, %i, 1)"),
-              HasSubstr("an index of rank 1, 'self' has rank 2"));
+              HasSubstr("the index has rank 1, but 'self' has rank 2"));
   EXPECT_EQ(of("%x: f32[2, 3], %i: i64[0]", "%y: f32[2, 3] = aten.scatter.value(%x, 1, %i, 1)"), "sound");
   EXPECT_THAT(of("%x: f32[2, 3], %i: i64[2, 2]", "%y: f32[2] = aten.nll_loss.default(%x, %i)"),
-              HasSubstr("targets of rank 2 for scores of rank 2"));
+              HasSubstr("targets of rank 2 do not match scores of rank 2"));
   EXPECT_THAT(of("%x: f32[2, 3]", "%y: i64[n] = aten.where.default(%x)"),
-              HasSubstr("results that are not 2 rows of indices"));
+              HasSubstr("expected 2 results of rank 1"));
   EXPECT_THAT(of("%x: f32[2, 3], %m: f32[3]",
                  "%y: f32[2, 3] = aten.batch_norm.default(%x, none, none, %m, none, true, 0.1, 0.1, true)"),
-              HasSubstr("one of 'running_mean' and 'running_var' without the other"));
+              HasSubstr("'running_mean' and 'running_var' must be given together"));
   EXPECT_THAT(of("%x: f32[2, 3], %b: f32[]", "%y: i64[2, 3] = aten.bucketize.Tensor(%x, %b)"),
-              HasSubstr("boundaries of rank 0"));
+              HasSubstr("boundaries must have rank 1, got rank 0"));
   EXPECT_THAT(of("%x: f32[2, 3], %s: f32[2]", "%y: f32[2, 3] = aten.diagonal_scatter.default(%x, %s, 2)"),
-              HasSubstr("'src' is f32[2], the diagonal f32[1]"));
+              HasSubstr("'src' is f32[2], but the diagonal is f32[1]"));
 }
 
 TEST(VerifyInput, RefusesResultsThatTheirOpDoesNotGive) {
@@ -99,9 +100,10 @@ TEST(VerifyInput, RefusesResultsThatTheirOpDoesNotGive) {
   };
   EXPECT_EQ(type("f32[s0, 3]"), "sound");
   EXPECT_EQ(type("f32[4, 3]"), "sound");  // torch may have proved it
-  EXPECT_THAT(type("f32[s0, 4]"), HasSubstr("%y has the type f32[s0, 4], aten.exp.default gives f32[s0, 3]"));
-  EXPECT_THAT(type("f16[s0, 3]"), HasSubstr("aten.exp.default gives f32[s0, 3]"));
-  EXPECT_THAT(type("f32[s0]"), HasSubstr("aten.exp.default gives f32[s0, 3]"));
+  EXPECT_THAT(type("f32[s0, 4]"),
+              HasSubstr("%y has the type f32[s0, 4], but aten.exp.default returns f32[s0, 3]"));
+  EXPECT_THAT(type("f16[s0, 3]"), HasSubstr("but aten.exp.default returns f32[s0, 3]"));
+  EXPECT_THAT(type("f32[s0]"), HasSubstr("but aten.exp.default returns f32[s0, 3]"));
 }
 
 TEST(VerifyInput, TakesDimensionZeroOfATensorWithoutDimensions) {
@@ -124,7 +126,7 @@ TEST(VerifyInput, RefusesControlFlowWhoseBodyDoesNotFit) {
                     "graph @yes(%a: f32[2]) { return %a }\n"
                     "graph @no(%a: f32[2], %b: f32[2]) { return %a }\n"
                     "%y: f32[2] = higher_order.cond(%p, @yes, @no, [%x])\nreturn %y }"),
-              HasSubstr("graph @no takes 2 inputs, it gets 1"));
+              HasSubstr("graph @no has 2 inputs, but gets 1 operands"));
 }
 
 // --- calls of delegates
@@ -152,15 +154,16 @@ TEST(VerifyInput, TakesCallsThatFitTheirDelegate) {
 
 TEST(VerifyInput, RefusesCallsThatDoNotFitTheirDelegate) {
   EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x)"),
-              HasSubstr("1 arguments, the delegate takes 2"));
+              HasSubstr("got 1 arguments; the delegate takes 2"));
   EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %i, 1)"),
-              HasSubstr("argument 1 is no f32[2, 3]"));
-  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, %x)"), HasSubstr("argument 2 is no sym_int"));
-  EXPECT_THAT(call_fault("delegate.call(@d, %x, 1)"), HasSubstr("0 results, the delegate gives 1"));
+              HasSubstr("argument 1 must be f32[2, 3]"));
+  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, %x)"),
+              HasSubstr("argument 2 must be sym_int"));
+  EXPECT_THAT(call_fault("delegate.call(@d, %x, 1)"), HasSubstr("got 0 results; the delegate returns 1"));
   EXPECT_THAT(call_fault("%y: f32[3, 3] = delegate.call(@d, %x, 1)"), HasSubstr("result 0 is f32[3, 3]"));
   EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, n=1)"), HasSubstr("by name"));
-  EXPECT_THAT(call_fault("delegate.call()"), HasSubstr("first argument is no delegate"));
-  EXPECT_THAT(call_fault("delegate.call(%x)"), HasSubstr("first argument is no delegate"));
+  EXPECT_THAT(call_fault("delegate.call()"), HasSubstr("first argument must be a delegate"));
+  EXPECT_THAT(call_fault("delegate.call(%x)"), HasSubstr("first argument must be a delegate"));
 }
 
 TEST(VerifyInput, LooksIntoDelegates) {
@@ -168,7 +171,7 @@ TEST(VerifyInput, LooksIntoDelegates) {
       fault("program\ndelegate d backend \"B\" {\n  original {\n"
             "    method forward(%a: f32[2]) {\n      control.end_if()\n      return %a\n    }\n  }\n}\n"
             "method forward(%x: f32[2]) { return %x }"),
-      HasSubstr("control.end_if is an op of the compiler's own"));
+      HasSubstr("control.end_if is an op that is internal to the compiler"));
 }
 
 // --- programs built by a caller
@@ -201,7 +204,7 @@ TEST(VerifyInput, RefusesADelegateWhoseProgramIsNoMethod) {
   Program program = relu_program();
   program.delegates.push_back(
       std::make_unique<Delegate>(Delegate{.name = Name("d"), .backend_id = "B", .original = original}));
-  EXPECT_THAT(fault(program), HasSubstr("0 methods, not one"));
+  EXPECT_THAT(fault(program), HasSubstr("must have one method, got 0"));
   original->methods.push_back(nullptr);
   EXPECT_THAT(fault(program), HasSubstr("no graph"));
 }
@@ -303,7 +306,7 @@ TEST(VerifyInput, RefusesDelegatesNestedTooDeep) {
     return inner;
   };
   EXPECT_EQ(fault(*nested(max_delegate_depth)), "sound");
-  EXPECT_THAT(fault(*nested(max_delegate_depth + 1)), HasSubstr("delegates nested deeper than 32"));
+  EXPECT_THAT(fault(*nested(max_delegate_depth + 1)), HasSubstr("delegates are nested deeper than 32"));
 }
 
 TEST(VerifyInput, NoGraphHasArgumentsNestedTooDeep) {

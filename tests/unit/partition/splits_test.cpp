@@ -135,7 +135,7 @@ method forward(%x: f32[2], %y: f32[2]) {
   ASSERT_EQ(all.pairs.size(), 1U);
   EXPECT_EQ(all.pairs[0].reason, SplitReason::Circle);
   EXPECT_EQ(all.pairs[0].text,
-            "%a -> %c -> %d -> %b: one partition with both would turn round the order of effects");
+            "%a -> %c -> %d -> %b: one partition with both would reverse the order of effects");
 }
 
 // Each backend's partitions are compared with each other, graph by graph.

@@ -132,9 +132,10 @@ TEST_F(ArchiveTest, RefusesDamagedZip64Records) {
   std::string zip = make_zip({{.name = "a", .content = "one"}}, {.zip64_end = true});
   std::size_t locator = zip.rfind("PK\6\7");
   std::size_t record = zip.rfind("PK\6\6");
-  EXPECT_THAT(message(replaced(zip, locator + 8, "\xff")), HasSubstr("no zip64 end record"));
+  EXPECT_THAT(message(replaced(zip, locator + 8, "\xff")),
+              HasSubstr("zip64 locator does not point to an end record"));
   EXPECT_THAT(message(replaced(zip, locator + 8, "\xff\xff\xff\xff\xff\xff\xff\xff")),
-              HasSubstr("no zip64 end record"));
+              HasSubstr("zip64 locator does not point to an end record"));
   EXPECT_THAT(message(replaced(zip, locator + 16, "\7")), HasSubstr("several disks"));
   EXPECT_THAT(message(replaced(zip, record + 32, "\7")), HasSubstr("several disks"));
   EXPECT_THAT(message(replaced(zip, record + 48, "\xff\xff\xff\xff\xff\xff\xff\xff")),

@@ -84,7 +84,7 @@ TEST(ExportedModel, ErrorsTellThePathWithoutABytePlace) {
   auto program = read_model(sum(std::as_bytes(std::span(weight))), "mine");
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().str(),
-            "[read_pt2] mine: weights: config.weight.tensor_meta: the tensor reaches beyond its storage of "
+            "[read_pt2] mine: weights: config.weight.tensor_meta: the tensor exceeds its storage of "
             "16 bytes");
   ExportedModel without = sum({});
   without.storages.clear();
@@ -143,7 +143,7 @@ TEST(ExportedModel, CallsOfOtherDelegatesAreRefused) {
   model.storages["0"] = borrowed_storage(std::as_bytes(std::span(weight)), nullptr);
   auto program = read_model(model, "mine");
   ASSERT_FALSE(program);
-  EXPECT_THAT(program.error().message, HasSubstr("it calls a delegate whose content is not there"));
+  EXPECT_THAT(program.error().message, HasSubstr("it calls a delegate whose content is not in the file"));
 }
 
 TEST(ExportedModel, ValuesAreNoMoreThanTheyAre) {
@@ -154,12 +154,12 @@ TEST(ExportedModel, ValuesAreNoMoreThanTheyAre) {
   EXPECT_TRUE(std::isnan(*root.field("nan")->number()));
   EXPECT_TRUE(root.optional_field("absent")->is_null());
   EXPECT_EQ(root.field("absent").error().message, "the field 'absent' is missing");
-  EXPECT_EQ(root.field("i")->string().error().message, "a string is needed here");
-  EXPECT_EQ(root.field("t")->integer().error().message, "an integer of 64 bits is needed here");
-  EXPECT_EQ(root.field("i")->boolean().error().message, "true or false is needed here");
-  EXPECT_EQ(root.field("t")->number().error().message, "a number is needed here");
-  EXPECT_EQ(root.field("l")->member_count().error().message, "an object is needed here");
-  EXPECT_EQ(root.choice().error().message, "an object with one field is needed here, not 4");
+  EXPECT_EQ(root.field("i")->string().error().message, "expected a string");
+  EXPECT_EQ(root.field("t")->integer().error().message, "expected an integer of 64 bits");
+  EXPECT_EQ(root.field("i")->boolean().error().message, "expected true or false");
+  EXPECT_EQ(root.field("t")->number().error().message, "expected a number");
+  EXPECT_EQ(root.field("l")->member_count().error().message, "expected an object");
+  EXPECT_EQ(root.choice().error().message, "expected an object with one field, got 4");
   Json absent = *root.optional_field("absent");
   EXPECT_FALSE(absent.for_each([](const Json&) -> Status { return {}; }));
 }

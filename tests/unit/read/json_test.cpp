@@ -53,7 +53,7 @@ TEST(Json, ErrorsTellThePlace) {
   });
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().where, "m.json: nodes[0].name (byte 20)");
-  EXPECT_EQ(status.error().message, "an object is needed here");
+  EXPECT_EQ(status.error().message, "expected an object");
   EXPECT_EQ(text.substr(20, 3), "\"x\"");
 }
 

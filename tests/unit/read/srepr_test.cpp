@@ -63,7 +63,7 @@ TEST(Srepr, RefusesEverythingElse) {
   EXPECT_THAT(parsed("Symbol(Integer(1))"), HasSubstr("one name"));
   EXPECT_THAT(parsed("Float('abc')"), HasSubstr("floating-point"));
   EXPECT_THAT(parsed("'a'"), HasSubstr("not a text"));
-  EXPECT_THAT(parsed("Add('a')"), HasSubstr("takes no text"));
+  EXPECT_THAT(parsed("Add('a')"), HasSubstr("does not accept a string"));
 }
 
 TEST(Srepr, LimitsNesting) {

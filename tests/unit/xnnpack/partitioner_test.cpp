@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/xnnpack/op_rule.h"
 #include "depute/program/text.h"
 
 namespace depute::xnnpack {
