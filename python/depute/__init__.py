@@ -13,15 +13,10 @@ needed; numpy is only needed for arrays.
 # Names by module, imported on first use: `depute --version` needs none of them.
 _NAMES = {
     "_errors": ("Error",),
+    "_named_data": ("NamedDataStore",),
     "_serve": ("serve_backend",),
     "_verify": ("Verification", "verify"),
-    "backend": (
-        "BackendDetails",
-        "DelegateMappingBuilder",
-        "LoweredBackendModule",
-        "NamedDataStore",
-        "PreprocessResult",
-    ),
+    "backend": ("BackendDetails", "DelegateMappingBuilder", "PreprocessResult"),
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
     "ledger": ("ByteLedger", "size"),
     "manager": (
@@ -47,7 +42,7 @@ _NAMES = {
         "tag_constant_data",
         "worker_backend",
     ),
-    "program": ("Constant", "Method", "Program", "from_torch", "load", "parse", "save"),
+    "program": ("Constant", "LoweredBackendModule", "Method", "Program", "from_torch", "load", "parse", "save"),
     "report": ("DelegationInfo", "Report", "get_delegation_info", "print_delegation_info"),
     "values": ("DType", "SymInt", "Value"),
 }

@@ -1,13 +1,14 @@
 # For type checkers and editors: what __init__.py imports when it is asked for.
 from ._errors import Error as Error
+from ._named_data import NamedDataStore as NamedDataStore
 from ._serve import serve_backend as serve_backend
 from ._verify import Verification as Verification, verify as verify
-from .backend import BackendDetails as BackendDetails, DelegateMappingBuilder as DelegateMappingBuilder, LoweredBackendModule as LoweredBackendModule, NamedDataStore as NamedDataStore, PreprocessResult as PreprocessResult
+from .backend import BackendDetails as BackendDetails, DelegateMappingBuilder as DelegateMappingBuilder, PreprocessResult as PreprocessResult
 from .graph import Graph as Graph, GraphModule as GraphModule, Node as Node, Op as Op, Source as Source, exir_ops as exir_ops
 from .ledger import ByteLedger as ByteLedger, size as size
 from .manager import EdgeCompileConfig as EdgeCompileConfig, EdgeProgramManager as EdgeProgramManager, ExecutorchBackendConfig as ExecutorchBackendConfig, ExecutorchProgramManager as ExecutorchProgramManager, MemoryPlanningPass as MemoryPlanningPass, MethodProgramsPartitionerSpec as MethodProgramsPartitionerSpec, disable_validation as disable_validation, to_backend as to_backend, to_edge as to_edge, to_edge_transform_and_lower as to_edge_transform_and_lower, validation_disabled as validation_disabled
 from .partitioning import CompileSpec as CompileSpec, DelegationSpec as DelegationSpec, PartitionResult as PartitionResult, Partitioner as Partitioner, backends as backends, partitioner as partitioner, tag_constant_data as tag_constant_data, worker_backend as worker_backend
-from .program import Constant as Constant, Method as Method, Program as Program, from_torch as from_torch, load as load, parse as parse, save as save
+from .program import Constant as Constant, LoweredBackendModule as LoweredBackendModule, Method as Method, Program as Program, from_torch as from_torch, load as load, parse as parse, save as save
 from .report import DelegationInfo as DelegationInfo, Report as Report, get_delegation_info as get_delegation_info, print_delegation_info as print_delegation_info
 from .values import DType as DType, SymInt as SymInt, Value as Value
 

@@ -1,11 +1,12 @@
 """Functions that the compiler calls. They run user code, check its results and return plain tuples to the bindings."""
 
 from ._depute import NamedDataStore
-from ._errors import Error
-from .backend import BackendDetails, _Refused, as_bytes
+from ._errors import Error, kind_of
+from ._named_data import as_bytes
+from .backend import BackendDetails, _Refused
 from .graph import op_name
 from .partitioning import CompileSpec, copied_constants, partitioner_name
-from .program import Method, Program, _kind
+from .program import Method, Program
 
 
 def ops_to_not_decompose(partitioner, native):
@@ -17,7 +18,7 @@ def ops_to_not_decompose(partitioner, native):
         answer = asked(method)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             raise TypeError(
-                f"{partitioner_name(partitioner)}.ops_to_not_decompose returned {_kind(answer)}; it returns a list of "
+                f"{partitioner_name(partitioner)}.ops_to_not_decompose returned {kind_of(answer)}; it returns a list of "
                 "ops, and a filter or None"
             )
         ops, keeps = answer
@@ -34,7 +35,7 @@ def partition(partitioner, native, method_name):
     who = f"{partitioner_name(partitioner)}.partition"
     result = partitioner.partition(method)
     if not hasattr(result, "partition_tags") or not hasattr(result, "tagged_exported_program"):
-        raise TypeError(f"{who} returned {_kind(result)}; it returns a PartitionResult")
+        raise TypeError(f"{who} returned {kind_of(result)}; it returns a PartitionResult")
     if result.tagged_exported_program is not method:
         raise Error(
             "to_backend.partitioner-changed-program",
@@ -57,24 +58,24 @@ def partition(partitioner, native, method_name):
 
 def _tag_rows(who, tags):
     if not hasattr(tags, "items"):
-        raise TypeError(f"{who}: partition_tags is {_kind(tags)}; it is a dict from tags to DelegationSpecs")
+        raise TypeError(f"{who}: partition_tags is {kind_of(tags)}; it is a dict from tags to DelegationSpecs")
     rows = []
     for tag, spec in tags.items():
         if not isinstance(tag, str):
             raise TypeError(f"{who}: a tag is a text, not {tag!r}")
         if not hasattr(spec, "backend_id") or not isinstance(spec.backend_id, str):
-            raise TypeError(f"{who}: tag {tag!r} has {_kind(spec)}; it has a DelegationSpec with the backend's id")
+            raise TypeError(f"{who}: tag {tag!r} has {kind_of(spec)}; it has a DelegationSpec with the backend's id")
         rows.append((tag, spec.backend_id, compile_spec_rows(spec.compile_specs, f"{who}: tag {tag!r}")))
     return rows
 
 
 def compile_spec_rows(specs, what):
     if specs is None or isinstance(specs, (str, bytes)) or not hasattr(specs, "__iter__"):
-        raise TypeError(f"{what}: compile specs are a list of CompileSpecs, not {_kind(specs)}")
+        raise TypeError(f"{what}: compile specs are a list of CompileSpecs, not {kind_of(specs)}")
     rows = []
     for spec in specs:
         if not isinstance(getattr(spec, "key", None), str) or not hasattr(spec, "value"):
-            raise TypeError(f"{what}: a compile spec is a CompileSpec with a text as its key, not {_kind(spec)}")
+            raise TypeError(f"{what}: a compile spec is a CompileSpec with a text as its key, not {kind_of(spec)}")
         value = spec.value.encode() if isinstance(spec.value, str) else as_bytes(spec.value, f"{what}: {spec.key}")
         rows.append((spec.key, value))
     return rows
@@ -119,7 +120,7 @@ def _reason_rows(who, reasons, method):
     if not reasons:
         return []
     if not hasattr(reasons, "items"):
-        raise TypeError(f"{who}: reasons is {_kind(reasons)}; it is a dict from nodes to texts")
+        raise TypeError(f"{who}: reasons is {kind_of(reasons)}; it is a dict from nodes to texts")
     graphs = method._read()
     rows = []
     for node, reason in reasons.items():
@@ -152,14 +153,14 @@ def preprocess_multimethod(backend, rows):
     results = backend.preprocess_multimethod(programs, specs)
     if not hasattr(results, "items"):
         raise TypeError(
-            f"{backend.__name__}.preprocess_multimethod returned {_kind(results)}; it returns a dict from methods to "
+            f"{backend.__name__}.preprocess_multimethod returned {kind_of(results)}; it returns a dict from methods to "
             "lists of PreprocessResults"
         )
     rows = []
     for method, of_method in results.items():
         if not isinstance(method, str) or not isinstance(of_method, (list, tuple)):
             raise TypeError(
-                f"{backend.__name__}.preprocess_multimethod returned {method!r}: {_kind(of_method)}; it returns a dict "
+                f"{backend.__name__}.preprocess_multimethod returned {method!r}: {kind_of(of_method)}; it returns a dict "
                 "from methods to lists of PreprocessResults"
             )
         rows.append((method, [_result_row(backend, result, "preprocess_multimethod") for result in of_method]))
@@ -169,12 +170,12 @@ def preprocess_multimethod(backend, rows):
 def _result_row(backend, result, function):
     who = f"{backend.__name__}.{function}"
     if isinstance(result, type) or not hasattr(result, "processed_bytes"):
-        raise TypeError(f"{who} returned {_kind(result)}; it returns a PreprocessResult")
+        raise TypeError(f"{who} returned {kind_of(result)}; it returns a PreprocessResult")
     content = as_bytes(result.processed_bytes, f"{who}: processed_bytes")
     handles = _handle_rows(who, getattr(result, "debug_handle_map", None))
     data = getattr(result, "data_store_output", None)
     if data is not None and not isinstance(data, NamedDataStore):
-        raise TypeError(f"{who}: data_store_output is {_kind(data)}; it is a NamedDataStore of depute")
+        raise TypeError(f"{who}: data_store_output is {kind_of(data)}; it is a NamedDataStore of depute")
     info = getattr(result, "delegate_info", "") or getattr(result, "_delegate_info_meta", None) or ""
     padding = getattr(result, "arena_padding", 0)
     if not isinstance(padding, int) or not 0 <= padding < 2**32:
@@ -186,7 +187,7 @@ def _handle_rows(who, handles):
     if handles is None:
         return []
     if not hasattr(handles, "items"):
-        raise TypeError(f"{who}: debug_handle_map is {_kind(handles)}; it is a dict from identifiers to debug handles")
+        raise TypeError(f"{who}: debug_handle_map is {kind_of(handles)}; it is a dict from identifiers to debug handles")
     rows = []
     for key, of_key in handles.items():
         is_key = isinstance(key, str) or (isinstance(key, int) and -(2**63) <= key < 2**63)
@@ -207,7 +208,7 @@ def transform(function, native):
         after = Program(after.program._native.only_method(after.name))
     if not isinstance(after, Program):
         name = getattr(function, "__name__", type(function).__name__)
-        raise TypeError(f"the pass {name} returned {_kind(after)}; a pass returns a Program, or None to change nothing")
+        raise TypeError(f"the pass {name} returned {kind_of(after)}; a pass returns a Program, or None to change nothing")
     return after._native
 
 

@@ -24,6 +24,11 @@ _WORDS = (
 )
 
 
+def kind_of(value: object) -> str:
+    """Returns the name of a value's class for messages: "list", "torch.Tensor"."""
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
 def in_python(text: str) -> str:
     """Replaces command-line options in a message by the arguments of this package."""
     for option, words in _WORDS:

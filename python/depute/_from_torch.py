@@ -15,9 +15,8 @@ import torch
 from torch.utils import _pytree
 
 from . import _depute
-from ._errors import Error
+from ._errors import Error, kind_of
 from .graph import op_name
-from .program import _kind
 from .values import torch_number
 
 _SCHEMA_VERSION = {"major": 8, "minor": 20}
@@ -227,7 +226,7 @@ class _GraphWriter:
             return {"as_custom_obj": {"name": name, "class_fqn": value.class_fqn}}
         kind = _SYMBOLIC_KINDS.get(type(value))
         if kind is None:
-            raise _error("", f"it gives {_kind(value)}, which no program has as a value")
+            raise _error("", f"it gives {kind_of(value)}, which no program has as a value")
         self.kinds[name] = kind
         self.tables[kind][name] = _number(value)
         return {kind: {"as_name": name}}
@@ -260,7 +259,7 @@ class _GraphWriter:
             return {"as_layout": torch_number("layout", value)}
         if isinstance(value, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
             return {"as_operator": op_name(value)}
-        raise _error("", f"it is called with {_kind(value)}, which no program has as an argument")
+        raise _error("", f"it is called with {kind_of(value)}, which no program has as an argument")
 
     def _use(self, node):
         name = self.names.get(node.name, node.name)
@@ -272,7 +271,7 @@ class _GraphWriter:
         if type(body).__name__ == "LoweredBackendModule":
             return {"as_string": self.delegates.name_of(body)}
         if not isinstance(body, torch.fx.GraphModule):
-            raise _error("", f"{node.target} is {_kind(body)}, not a graph")
+            raise _error("", f"{node.target} is {kind_of(body)}, not a graph")
         return {"as_graph": {"name": node.target, "graph": _GraphWriter(self.delegates).write(body)}}
 
     def _list(self, elements):
@@ -294,7 +293,7 @@ class _Delegates:
     def name_of(self, module):
         lowered = getattr(module, "lowered", None)
         if not hasattr(lowered, "_native"):
-            raise _error("", f"it calls {_kind(module)}, which Depute has not lowered", "lower the program with depute")
+            raise _error("", f"it calls {kind_of(module)}, which Depute has not lowered", "lower the program with depute")
         if module not in self._names:
             wanted = lowered.name or "lowered"
             names = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(1)))
@@ -416,7 +415,7 @@ class _Weights:
 
     def _payload(self, tensor, where, index):
         if not isinstance(tensor, torch.Tensor):
-            raise _error(where, f"it is {_kind(tensor)}, not a tensor")
+            raise _error(where, f"it is {kind_of(tensor)}, not a tensor")
         if isinstance(tensor, torch._subclasses.FakeTensor) or tensor.is_meta:
             raise _error(
                 where,
@@ -426,7 +425,7 @@ class _Weights:
         if type(tensor) not in (torch.nn.Parameter, torch.Tensor) and type(tensor.data) is not torch.Tensor:
             inner = vars(tensor).items() if hasattr(tensor, "__tensor_flatten__") else ()
             parts = {key: self._payload(part, where, index) for key, part in inner if isinstance(part, torch.Tensor)}
-            return {"subclass_name": _kind(tensor), "parts": parts}
+            return {"subclass_name": kind_of(tensor), "parts": parts}
         if tensor.device.type != "cpu":
             raise _error(where, f"it lies on the device {tensor.device}", "move the model to the CPU before exporting it")
         if tensor.is_conj() or tensor.is_neg():  # lazy views: their memory has other values

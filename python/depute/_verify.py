@@ -17,11 +17,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import _depute
-from ._errors import Error
+from ._errors import Error, kind_of
+from ._named_data import as_bytes
 from ._progress import watching
 from .graph import getitem
 from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
-from .program import Program, _kind, as_program, write_whole
+from .program import Program, as_program, write_whole
+from .values import SymInt, Value
 
 MAX_ALONE = 5  # maximum number of delegates that are run alone
 NO_FAULT = (
@@ -160,7 +162,7 @@ def _bytes_of(pte):
             return file.read()
     if isinstance(pte, bytes):
         return pte
-    raise TypeError(f"pte: expected a path, bytes or an ExecutorchProgramManager, not {_kind(pte)}")
+    raise TypeError(f"pte: expected a path, bytes or an ExecutorchProgramManager, not {kind_of(pte)}")
 
 
 def _lowered(pte, source, config, options):
@@ -228,8 +230,6 @@ def _told(inputs):
     """Converts inputs for the reference kernels."""
     import torch
 
-    from .backend import as_bytes
-
     def of_tensor(tensor):
         dtype = str(tensor.dtype).removeprefix("torch.")
         return _depute.make_constant(dtype, list(tensor.shape), as_bytes(tensor, "input"))
@@ -249,7 +249,6 @@ def random_inputs(method, seed=0):
     """Returns random inputs for a method: floats around 0, integers 0 and 1; sizes within their bounds."""
     import torch
 
-    from .values import SymInt, Value
 
     def example(size):
         if not isinstance(size, SymInt):

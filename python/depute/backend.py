@@ -15,14 +15,12 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 from . import _depute
-from ._depute import NamedDataStore as _NamedDataStore
 from ._errors import Error
+from ._named_data import NamedDataStore, NamedDataStoreOutput, as_bytes
 from .partitioning import CompileSpec, Partitioner, built_in
 
 if TYPE_CHECKING:
-    import torch
-
-    from .program import Method, Program
+    from .program import Method
 
 
 class PreprocessResult:
@@ -152,94 +150,6 @@ def _path(backend):
     return (backend.__module__, backend.__qualname__)
 
 
-class NamedDataStore(_NamedDataStore):
-    """Blobs by key that delegates and methods share; a key identifies one blob in the whole program."""
-
-    def add_named_data(self, key: str, data: Any, alignment: int | None = 1, external_tag: str | None = None, tensor_layout: Any = None) -> None:
-        """Adds bytes, a Constant, or a contiguous tensor.
-
-        alignment: in bytes, a power of two. external_tag: the data go to the .ptd file of this tag. A Constant
-        includes its layout, so `tensor_layout` is not needed.
-        """
-        if not isinstance(key, str):
-            raise TypeError(f"named data has a text as its key, not {key!r}")
-        if not isinstance(data, _depute.Constant):
-            data = as_bytes(data, f"named data {key!r}")
-        alignment = 1 if alignment is None else alignment
-        if not isinstance(alignment, int) or alignment <= 0:
-            raise ValueError(f"named data {key!r}: the alignment is {alignment!r}, and must be more than 0")
-        self._add(key, data, alignment, external_tag or "")
-
-    def get_named_data_store_output(self) -> NamedDataStore:
-        return self
-
-    @property
-    def pte_data(self) -> dict[str, tuple[int, int]]:
-        """Sizes and alignments in bytes of the data in the program itself, by key."""
-        return {key: (size, alignment) for key, size, alignment, tag in self._entries() if not tag}
-
-    @property
-    def external_data(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """Sizes and alignments in bytes of external data, by tag and key."""
-        files = {}
-        for key, size, alignment, tag in self._entries():
-            if tag:
-                files.setdefault(tag, {})[key] = (size, alignment)
-        return files
-
-
-class DataEntry:
-    """The index of a key's bytes in NamedDataStoreOutput.buffers, and their alignment in bytes."""
-
-    __slots__ = ("buffer_index", "alignment")
-
-    def __init__(self, buffer_index: int, alignment: int) -> None:
-        self.buffer_index = buffer_index
-        self.alignment = alignment
-
-    def __repr__(self) -> str:
-        return f"DataEntry(buffer_index={self.buffer_index}, alignment={self.alignment})"
-
-
-class NamedDataStoreOutput:
-    """Read-only named data: `buffers` (without duplicates), `pte_data` {key: DataEntry}, `external_data` by tag."""
-
-    def __init__(self, rows: Any) -> None:
-        self.buffers = []
-        self.pte_data = {}
-        self.external_data = {}
-        places = {}
-        for key, data, alignment, tag in rows:
-            if data not in places:
-                places[data] = len(self.buffers)
-                self.buffers.append(data)
-            keys = self.external_data.setdefault(tag, {}) if tag else self.pte_data
-            keys[key] = DataEntry(places[data], alignment)
-
-    def __getitem__(self, key: str) -> bytes:
-        """Returns the bytes of a key."""
-        for keys in (self.pte_data, *self.external_data.values()):
-            if key in keys:
-                return self.buffers[keys[key].buffer_index]
-        raise KeyError(key)
-
-
-def as_bytes(data, what):
-    if isinstance(data, bytes):
-        return data
-    if hasattr(data, "detach"):  # a torch tensor
-        data = data.detach().contiguous()
-        if str(data.dtype) == "torch.bfloat16":  # numpy has no such type
-            import torch
-
-            data = data.view(torch.int16)
-        data = data.numpy()
-    try:
-        return memoryview(data).cast("B").tobytes() if memoryview(data).nbytes else b""
-    except TypeError:
-        raise TypeError(f"{what}: expected bytes, not {type(data).__name__}") from None
-
-
 class DelegateMappingBuilder:
     """Collects the debug handles for each piece of a delegate's own program.
 
@@ -273,68 +183,3 @@ def _handles_of(node):
     if "debug_handles" in node.meta:
         return node.meta["debug_handles"]
     return [node.meta.get("debug_handle")]
-
-
-class LoweredBackendModule:
-    """A delegate: a part of a program in a backend's own form."""
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-
-    @property
-    def name(self) -> str:
-        return self._native.name
-
-    @property
-    def backend_id(self) -> str:
-        return self._native.backend_id
-
-    @property
-    def processed_bytes(self) -> bytes:
-        return self._native.processed_bytes
-
-    @property
-    def compile_specs(self) -> list[CompileSpec]:
-        return [CompileSpec(key, value) for key, value in self._native.compile_specs]
-
-    @property
-    def original_module(self) -> Method | None:
-        """The partition that the backend received, as a Method. None if the program no longer has it."""
-        from .program import Program
-
-        native = self._native.original()
-        return None if native is None else Program(native)._only()
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        meta = {"debug_handle_map": self._native.debug_handle_map}
-        if self._native.delegate_info:
-            meta["_delegate_info_meta"] = self._native.delegate_info
-        return meta
-
-    @property
-    def named_data_store_output(self) -> NamedDataStoreOutput:
-        """The named data of the delegate."""
-        return NamedDataStoreOutput(self._native.named_data)
-
-    def as_program(self) -> Program:
-        """Returns a program with one method, forward, that calls the delegate."""
-        from .program import Program
-
-        return Program(self._native.as_program())
-
-    def to_torch(self) -> torch.nn.Module:
-        """Returns a torch.nn.Module that calls the delegate: torch computes the original program. torch.export keeps
-        the call, and depute.from_torch reads it back as this delegate."""
-        from ._torch_module import LoweredBackendModule
-
-        return LoweredBackendModule(self)
-
-    def buffer(self) -> bytes:
-        """Returns an ExecuTorch program with only this delegate, as bytes."""
-        from .manager import EdgeProgramManager
-
-        return EdgeProgramManager(self.as_program()).to_executorch().buffer
-
-    def __repr__(self) -> str:
-        return f"<LoweredBackendModule {self.name or self.backend_id}: {self.backend_id}>"

@@ -15,8 +15,9 @@ import os
 from typing import Any
 
 from . import _depute
+from ._errors import kind_of
 from .manager import ExecutorchProgramManager
-from .program import _kind, existing
+from .program import existing
 from .report import Text
 
 
@@ -105,4 +106,4 @@ def size(file: Any) -> ByteLedger:
         return ByteLedger(_depute.ledger_of_file(existing(file)))
     if isinstance(file, (bytes, bytearray, memoryview)):
         return ByteLedger(_depute.ledger_of_bytes(bytes(file), "<memory>"))
-    raise TypeError(f"size takes a path, bytes or an ExecutorchProgramManager, not {_kind(file)}")
+    raise TypeError(f"size takes a path, bytes or an ExecutorchProgramManager, not {kind_of(file)}")

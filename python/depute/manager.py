@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from . import _depute
-from ._errors import Error
+from ._adapters import adapted
+from ._errors import Error, kind_of
 from ._executor import run_on
+from ._named_data import as_bytes
 from ._progress import waiting, watching
-from .backend import LoweredBackendModule, known_backends, workers_of
+from .backend import known_backends, workers_of
 from .graph import op_name
-from .partitioning import backend_id, is_of_executorch, knows_edge_forms, requests
-from .program import Method, Program, _kind, as_one_program, as_program, existing, write_whole
+from .partitioning import backend_id, knows_edge_forms, requests
+from .program import LoweredBackendModule, Method, Program, as_one_program, as_program, existing, write_whole
 from .report import DelegationInfo, Report, Text, get_delegation_info
 
 if TYPE_CHECKING:
@@ -172,7 +174,7 @@ class ExecutorchBackendConfig:
         plans = [given.get(name, MemoryPlanningPass()) for name in methods] if isinstance(given, dict) else [given]
         for plan in plans:
             if not isinstance(plan, MemoryPlanningPass):
-                raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass of depute, not {_kind(plan)}")
+                raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass of depute, not {kind_of(plan)}")
             _refuse_unmet(plan, MemoryPlanningPass._SETTINGS)
         if any(plan != plans[0] for plan in plans):
             raise ValueError("memory_planning_pass: the methods of a program have one, and not several that differ")
@@ -317,13 +319,9 @@ class EdgeProgramManager(_Manager):
 
     def to_executorch(self, config: Any = None, *, progress: Any = None) -> ExecutorchProgramManager:
         """Returns the program for the runtime. progress: as in to_edge_transform_and_lower."""
-        config = config or ExecutorchBackendConfig()
-        if type(config).__module__ == "executorch.exir.capture._config":
-            from .compat.executorch import backend_config
-
-            config = backend_config(config)
+        config = adapted("backend_config", config or ExecutorchBackendConfig())
         if not isinstance(config, ExecutorchBackendConfig):
-            raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
+            raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {kind_of(config)}")
         if config.passes:
             return self.transform(config.passes)._written(config, progress)
         return self._written(config, progress)
@@ -529,7 +527,7 @@ def _npz_file(inputs, folder, i):
     if isinstance(inputs, (str, os.PathLike)):
         return existing(inputs)
     if not hasattr(inputs, "items"):
-        raise TypeError(f"calibrate: expected a .npz file or a dict from inputs to samples, not {_kind(inputs)}")
+        raise TypeError(f"calibrate: expected a .npz file or a dict from inputs to samples, not {kind_of(inputs)}")
     import numpy
 
     file = os.path.join(folder, f"calibrate{i or ''}.npz")
@@ -560,7 +558,7 @@ def to_backend(*arguments: Any) -> Any:
         programs = {name: _edge(program) for name, program in spec.method_to_edge_program.items()}
         manager = EdgeProgramManager(as_one_program(programs)).to_backend(dict(spec.method_to_partitioner))
         return dict(manager.program.methods)
-    kinds = ", ".join(map(_kind, arguments))
+    kinds = ", ".join(map(kind_of, arguments))
     raise TypeError(
         "to_backend takes (backend_id, program, compile_specs), (program, partitioner) or "
         f"(MethodProgramsPartitionerSpec), not ({kinds})"
@@ -572,10 +570,8 @@ def _to_backend_whole(backend, program, compile_specs):
 
     rows = compile_spec_rows(compile_specs, "to_backend")
     known = dict(known_backends())
-    if isinstance(backend, type) and is_of_executorch(backend, "backend_details"):
-        from .compat.executorch import backend as of_executorch
-
-        backend = of_executorch(backend)
+    if isinstance(backend, type):
+        backend = adapted("backend", backend)
     if not isinstance(backend, str):
         known[backend_id(backend)] = backend
         backend = backend_id(backend)
@@ -603,12 +599,8 @@ def _passes(passes, program):
 
 def _checked_pass(function):
     if not callable(function):
-        raise TypeError(f"a pass is a function from a Program to a Program, not {_kind(function)}")
-    if any(base.__module__.startswith("torch.fx.passes") for base in type(function).__mro__):
-        from .compat.executorch import transform
-
-        return transform(function)  # a pass over a GraphModule
-    return function
+        raise TypeError(f"a pass is a function from a Program to a Program, not {kind_of(function)}")
+    return adapted("transform", function)  # of a pass over a GraphModule
 
 
 def _pass_of_method(function, name):
@@ -647,7 +639,7 @@ def _edge_config(config):
     if config is None:
         return EdgeCompileConfig()
     if not hasattr(config, "preserve_ops"):
-        raise TypeError(f"compile_config: expected an EdgeCompileConfig, not {_kind(config)}")
+        raise TypeError(f"compile_config: expected an EdgeCompileConfig, not {kind_of(config)}")
     return config
 
 
@@ -655,7 +647,7 @@ def _checked_constants(constants, native):
     if constants is None:
         return {}
     if not isinstance(constants, dict):
-        raise TypeError(f"constant_methods: expected a dict from names to values, not {_kind(constants)}")
+        raise TypeError(f"constant_methods: expected a dict from names to values, not {kind_of(constants)}")
     if constants:
         _depute.add_constant_methods(native, _constant_methods(constants))  # reports errors early
     return constants
@@ -674,8 +666,6 @@ def _constant_methods(constants):
 
 
 def _add_constant(method, name, value):
-    from .backend import as_bytes
-
     if isinstance(value, bool):
         method.add_bool(value)
     elif isinstance(value, int):
@@ -693,7 +683,7 @@ def _add_constant(method, name, value):
         method.add_tensor(dtype, [int(size) for size in value.shape], as_bytes(value, f"constant method {name}"))
     else:
         raise TypeError(
-            f"constant_methods: {name!r} gives {_kind(value)}; constants are bools, ints, floats, strs and tensors"
+            f"constant_methods: {name!r} gives {kind_of(value)}; constants are bools, ints, floats, strs and tensors"
         )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._adapters import adapted
 from ._depute import WorkerBackend, start_worker
 from ._depute import backends as _backends
 from ._errors import Error
@@ -232,21 +233,13 @@ def _rows(partitioner):
         return [(partitioner.name if worker is None else worker.name, "", partitioner.options, worker)]
     if isinstance(partitioner, type):
         raise TypeError(f"partitioner: {partitioner.__name__} is a class; give an object of it")
-    if is_of_executorch(type(partitioner), "partitioner"):
-        from .compat.executorch import partitioner as of_executorch
-
-        partitioner = of_executorch(partitioner)
+    partitioner = adapted("partitioner", partitioner)
     if not callable(getattr(partitioner, "partition", None)):
         raise TypeError(
             "partitioner: expected the name of a backend, depute.partitioner(...), a Partitioner, a list of them "
             f"or a dict by method, not {type(partitioner).__name__}"
         )
     return [(partitioner_name(partitioner), "", [], partitioner)]
-
-
-def is_of_executorch(kind, module):
-    """True if the class inherits from one in that module of executorch.exir.backend: it works on torch graphs."""
-    return any(base.__module__ == f"executorch.exir.backend.{module}" for base in kind.__mro__)
 
 
 def knows_edge_forms(rows):

@@ -14,15 +14,15 @@ import os
 from typing import IO, TYPE_CHECKING, Any
 
 from . import _depute
-from ._errors import MissingFile
+from ._errors import MissingFile, kind_of
+from ._named_data import NamedDataStoreOutput
 from ._progress import waiting
 from .graph import Graph, GraphModule
+from .partitioning import CompileSpec
 from .values import DType
 
 if TYPE_CHECKING:
     import torch
-
-    from .backend import LoweredBackendModule
 
     class Constant(_depute.Constant):
         """Declares the members that are added below."""
@@ -234,7 +234,7 @@ class Program:
 
     def __init__(self, native: _depute.Program) -> None:
         if not isinstance(native, _depute.Program):
-            raise TypeError(f"programs are made by depute.load and its like, not of {_kind(native)}")
+            raise TypeError(f"programs are made by depute.load and its like, not of {kind_of(native)}")
         self._native = native
         self._methods = None
 
@@ -287,8 +287,6 @@ class Program:
 
     def lowered_module(self, name: str) -> LoweredBackendModule:
         """Returns a delegate by its name."""
-        from .backend import LoweredBackendModule
-
         return LoweredBackendModule(self._native.delegate(name))
 
     def lowered_modules(self) -> dict[str, LoweredBackendModule]:
@@ -311,9 +309,9 @@ class Program:
 
     def explain(self, partitioner: Any = None, *, node: str = "", **options: Any) -> str:
         """Explains as text why each node is or is not delegated by `partitioner`. Lowers a temporary copy."""
-        from .manager import to_edge_transform_and_lower
+        import depute
 
-        return to_edge_transform_and_lower(self, partitioner=partitioner, **options).explain(node=node)
+        return depute.to_edge_transform_and_lower(self, partitioner=partitioner, **options).explain(node=node)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
@@ -329,8 +327,65 @@ class Program:
         return f"<depute.Program: {', '.join(self.methods) or 'no methods'}>"
 
 
-def _kind(value):
-    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+class LoweredBackendModule:
+    """A delegate: a part of a program in a backend's own form."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        return self._native.name
+
+    @property
+    def backend_id(self) -> str:
+        return self._native.backend_id
+
+    @property
+    def processed_bytes(self) -> bytes:
+        return self._native.processed_bytes
+
+    @property
+    def compile_specs(self) -> list[CompileSpec]:
+        return [CompileSpec(key, value) for key, value in self._native.compile_specs]
+
+    @property
+    def original_module(self) -> Method | None:
+        """The partition that the backend received, as a Method. None if the program no longer has it."""
+        native = self._native.original()
+        return None if native is None else Program(native)._only()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        meta = {"debug_handle_map": self._native.debug_handle_map}
+        if self._native.delegate_info:
+            meta["_delegate_info_meta"] = self._native.delegate_info
+        return meta
+
+    @property
+    def named_data_store_output(self) -> NamedDataStoreOutput:
+        """The named data of the delegate."""
+        return NamedDataStoreOutput(self._native.named_data)
+
+    def as_program(self) -> Program:
+        """Returns a program with one method, forward, that calls the delegate."""
+        return Program(self._native.as_program())
+
+    def to_torch(self) -> torch.nn.Module:
+        """Returns a torch.nn.Module that calls the delegate: torch computes the original program. torch.export keeps
+        the call, and depute.from_torch reads it back as this delegate."""
+        from ._torch_module import LoweredBackendModule as OfTorch
+
+        return OfTorch(self)
+
+    def buffer(self) -> bytes:
+        """Returns an ExecuTorch program with only this delegate, as bytes."""
+        import depute
+
+        return depute.EdgeProgramManager(self.as_program()).to_executorch().buffer
+
+    def __repr__(self) -> str:
+        return f"<LoweredBackendModule {self.name or self.backend_id}: {self.backend_id}>"
 
 
 def existing(path):
@@ -361,13 +416,13 @@ def _load(file):
         if not isinstance(content, bytes):
             raise TypeError("the file is open as text; open it in binary mode")
         return Program(_depute.load_bytes(content, str(getattr(file, "name", "<file>"))))
-    raise TypeError(f"load takes a path, bytes or a binary file, not {_kind(file)}")
+    raise TypeError(f"load takes a path, bytes or a binary file, not {kind_of(file)}")
 
 
 def parse(text: str, name: str = "<text>") -> Program:
     """Returns a program from its text form (docs/ir.md)."""
     if not isinstance(text, str):
-        raise TypeError(f"parse takes the text of a program, not {_kind(text)}")
+        raise TypeError(f"parse takes the text of a program, not {kind_of(text)}")
     return Program(_depute.load_bytes(text.encode(), name if name.endswith(".ir") else f"{name}.ir"))
 
 
@@ -379,7 +434,7 @@ def from_torch(exported_program: torch.export.ExportedProgram) -> Program:
     import torch
 
     if not isinstance(exported_program, torch.export.ExportedProgram):
-        raise TypeError(f"from_torch takes a torch.export.ExportedProgram, not {_kind(exported_program)}")
+        raise TypeError(f"from_torch takes a torch.export.ExportedProgram, not {kind_of(exported_program)}")
     from ._from_torch import native_of
 
     return Program(native_of(exported_program))
@@ -391,10 +446,10 @@ def save(program: Any, path: str | os.PathLike[str]) -> None:
 
     The file appears only when it is complete.
     """
-    from .manager import EdgeProgramManager, ExecutorchProgramManager
+    import depute
 
     ending = os.path.splitext(os.fspath(path))[1]
-    if isinstance(program, (EdgeProgramManager, ExecutorchProgramManager)) and ending == ".pte":
+    if _is_manager(program) and ending == ".pte":
         program.save(path)
         return
     program = as_program(program)
@@ -403,7 +458,7 @@ def save(program: Any, path: str | os.PathLike[str]) -> None:
     elif ending == ".pt2":
         write_whole(path, _depute.pt2_bytes(program._native))
     elif ending == ".pte":
-        EdgeProgramManager(program).save(path)
+        depute.EdgeProgramManager(program).save(path)
     else:
         raise ValueError(f"save writes .pt2, .ir and .pte files, and {os.fspath(path)!r} ends in {ending!r}")
 
@@ -422,22 +477,24 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         raise
 
 
+def _is_manager(given):
+    return isinstance(getattr(given, "program", None), Program) and hasattr(given, "get_delegation_info")
+
+
 def as_program(given: Any) -> Program:
     """Returns a Program for any program-like argument: programs, methods, managers, files, bytes, torch's programs."""
-    from .manager import EdgeProgramManager, ExecutorchProgramManager
-
     if isinstance(given, Program):
         return given
     if isinstance(given, Method):
         return Program(given.program._native.only_method(given.name))
-    if isinstance(given, (EdgeProgramManager, ExecutorchProgramManager)):
+    if _is_manager(given):
         return given.program
     if isinstance(given, (str, os.PathLike, bytes, bytearray, memoryview)):
         return _load(given)
     if type(given).__name__ == "ExportedProgram":
         return from_torch(given)
     export = "; export it first, with torch.export.export(model, inputs)" if callable(getattr(given, "forward", None)) else ""
-    raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {_kind(given)}{export}")
+    raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {kind_of(given)}{export}")
 
 
 def as_one_program(given: Any) -> Program:

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "depute/api.h"
@@ -25,7 +24,6 @@ namespace depute {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view entry_magic = "DEPUTER2";
 constexpr std::string_view entry_suffix = ".result";
@@ -69,12 +67,12 @@ class EntryWriter {
  public:
   explicit EntryWriter(OutputFile& out) : out_(out) {}
 
-  Result<Json> blob(const Storage& storage) {
+  Result<StoredBytes> blob(const Storage& storage) {
     const std::uint64_t offset = (out_.position() + blob_alignment - 1) / blob_alignment * blob_alignment;
     TRY_STATUS(out_.skip_to(offset));
-    return with_bytes(storage, [&](std::span<const std::byte> bytes) -> Result<Json> {
+    return with_bytes(storage, [&](std::span<const std::byte> bytes) -> Result<StoredBytes> {
       TRY_STATUS(out_.write(bytes));
-      return Json{{"at", offset}, {"size", bytes.size()}, {"hash", hash128(bytes).hex()}};
+      return StoredBytes{.at = offset, .size = bytes.size(), .hash = hash128(bytes).hex()};
     });
   }
 
@@ -88,8 +86,8 @@ class EntryReader {
       : file_(std::move(file)), bytes_(file_->bytes()), partition_(partition) {}
 
   Result<PreprocessResult> run() {
-    TRY(Json json, description());
-    return result_of_json(json, partition_, [&](const Json& place) { return blob(place); });
+    TRY(const JsonDocument json, description());
+    return result_of_json(Json(json), partition_, [&](const StoredBytes& place) { return blob(place); });
   }
 
  private:
@@ -103,21 +101,20 @@ class EntryReader {
     return bytes;
   }
 
-  Result<Json> description() const {
+  Result<JsonDocument> description() const {
     if (bytes_.size() < entry_header) return damaged("it is truncated");
     if (std::memcmp(bytes_.data(), entry_magic.data(), entry_magic.size()) != 0)
       return damaged("it is not a cache entry");
     EntryHeader header;
     std::memcpy(&header, bytes_.data() + entry_magic.size(), sizeof header);
     TRY(auto text, part(header.offset, header.size, header.hash));
-    return Json::parse(reinterpret_cast<const char*>(text.data()),
-                       reinterpret_cast<const char*>(text.data()) + text.size());
+    return JsonDocument::parse({.bytes = text}, "", ReadLimits());
   }
 
-  Result<std::shared_ptr<const Storage>> blob(const Json& place) const {
-    const auto hash = hash128_from_hex(place.at("hash").get<std::string>());
+  Result<std::shared_ptr<const Storage>> blob(const StoredBytes& place) const {
+    const auto hash = hash128_from_hex(place.hash);
     if (!hash) return damaged("a checksum is invalid");
-    TRY(auto bytes, part(place.at("at").get<std::uint64_t>(), place.at("size").get<std::uint64_t>(), *hash));
+    TRY(auto bytes, part(place.at.value_or(0), place.size.value_or(0), *hash));
     return Storage::mapped(file_, bytes);
   }
 
@@ -196,7 +193,7 @@ Status ResultCache::write(const std::string& path, const Program& partition,
     TRY(OutputFile out, OutputFile::create(path));
     EntryWriter writer(out);
     TRY_STATUS(out.skip_to(entry_header));
-    TRY(const Json json,
+    TRY(const JsonValue json,
         json_of_result(result, partition, [&](const Storage& storage) { return writer.blob(storage); }));
     const std::string text = json.dump();
     const auto description = std::as_bytes(std::span(text));

@@ -2,19 +2,167 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <limits>
 #include <unordered_map>
 
-#include "support/try.h"
+#include "lower/number_runs.h"
 
 namespace depute {
+
+// --- the map from a delegate's ids to debug handles
+//
+//   [0, [1, 2]]   the id 0 has the handles 1 and 2
+//   [3, 7, 12]    the ids 3 to 7 have one handle each, starting at 12
+
+struct HandleRows {
+  DebugHandleMap map;
+};
+
 namespace {
 
-using ResultJson = nlohmann::ordered_json;
-
-// Upper bound on ids in one answer; more is treated as corrupt.
+// Upper bound on ids and handles in one answer; more is treated as corrupt.
 constexpr std::int64_t max_told_ids = 10'000'000;
+constexpr std::int64_t max_handle = std::numeric_limits<std::uint32_t>::max();
+
+class RowWriter {
+ public:
+  void add(const DelegateDebugId& id, const std::vector<std::uint32_t>& handles) {
+    const auto* number = std::get_if<std::int64_t>(&id);
+    if (number == nullptr || handles.size() != 1) {
+      close_run();
+      NumberRuns numbers;
+      for (const std::uint32_t handle : handles) numbers.add(handle);
+      rows_.push_back({write_json(id), write_json(numbers)});
+    } else if (length_ > 0 && *number == first_ + length_ && handles[0] == handle_ + length_) {
+      ++length_;
+    } else {
+      close_run();
+      first_ = *number;
+      handle_ = handles[0];
+      length_ = 1;
+    }
+  }
+
+  JsonValue take() && {
+    close_run();
+    return std::move(rows_);
+  }
+
+ private:
+  void close_run() {
+    if (length_ == 1) rows_.push_back({first_, JsonValue::array({handle_})});
+    if (length_ > 1) rows_.push_back({first_, first_ + length_ - 1, handle_});
+    length_ = 0;
+  }
+
+  JsonValue rows_ = JsonValue::array();
+  std::int64_t first_ = 0;
+  std::int64_t handle_ = 0;
+  std::int64_t length_ = 0;
+};
+
+class RowReader {
+ public:
+  explicit RowReader(DebugHandleMap& map) : map_(map) {}
+
+  Status read(const Json& row) {
+    std::vector<Json> cells;
+    TRY_STATUS(row.for_each([&](const Json& cell) -> Status {
+      cells.push_back(cell);
+      return {};
+    }));
+    if (cells.size() == 2 && cells[1].is_list()) return read_handles(cells[0], cells[1]);
+    if (cells.size() == 3) return read_run(row, cells);
+    return row.fault(fmt::format("{} is neither [id, handles] nor [first id, last id, handle]", row.text()));
+  }
+
+ private:
+  Status read_handles(const Json& id, const Json& list) {
+    NumberRuns numbers;
+    TRY_STATUS(read_json(list, numbers));
+    auto& [key, handles] = map_.emplace_back();
+    TRY_STATUS(read_json(id, key));
+    for (const auto& [first, last] : numbers.runs) {
+      if (first < 0 || last < first || last > max_handle || last - first >= room_)
+        return list.fault(fmt::format("[{},{}] are no debug handles", first, last));
+      room_ -= last - first + 1;
+      for (std::int64_t handle = first; handle <= last; ++handle)
+        handles.push_back(static_cast<std::uint32_t>(handle));
+    }
+    return {};
+  }
+
+  Status read_run(const Json& row, const std::vector<Json>& cells) {
+    std::int64_t numbers[3] = {};
+    for (std::size_t i = 0; i < 3; ++i) TRY_STATUS(read_json(cells[i], numbers[i]));
+    const auto& [first, last, handle] = numbers;
+    const bool is_sound = handle >= 0 && first >= 0 && last >= first && last - first < room_ &&
+                          handle <= max_handle - (last - first);
+    if (!is_sound) return row.fault(fmt::format("{} is no run of ids", row.text()));
+    room_ -= last - first + 1;
+    for (std::int64_t id = first; id <= last; ++id)
+      map_.emplace_back(id, std::vector{static_cast<std::uint32_t>(handle + (id - first))});
+    return {};
+  }
+
+  DebugHandleMap& map_;
+  std::int64_t room_ = max_told_ids;
+};
+
+}  // namespace
+
+static JsonValue json_of(const HandleRows& rows) {
+  RowWriter writer;
+  for (const auto& [id, handles] : rows.map) writer.add(id, handles);
+  return std::move(writer).take();
+}
+
+static Status read_leaf(const Json& json, HandleRows& rows) {
+  RowReader reader(rows.map);
+  return json.for_each([&](const Json& row) { return reader.read(row); });
+}
+
+// --- named data and results
+
+struct StoredLayout {
+  std::string dtype;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
+};
+
+void fields(auto& visit, StoredLayout& layout) {
+  visit("dtype", layout.dtype, "sizes", layout.sizes);
+  visit.optional("strides", layout.strides);
+}
+
+struct StoredData {
+  NamedData data;
+  std::optional<StoredLayout> layout;
+  std::optional<std::string> constant;
+  std::optional<StoredBytes> blob;
+};
+
+void fields(auto& visit, StoredData& stored) {
+  visit("key", stored.data.key);
+  visit.optional("alignment", stored.data.alignment, "tag", stored.data.external_tag);
+  visit.omit_empty("layout", stored.layout, "constant", stored.constant, "blob", stored.blob);
+}
+
+struct StoredResult {
+  PreprocessResult result;
+  StoredBytes payload;
+  HandleRows rows;
+  std::vector<StoredData> data;
+};
+
+void fields(auto& visit, StoredResult& stored) {
+  visit.optional("info", stored.result.delegate_info, "padding", stored.result.arena_padding, "inline",
+                 stored.result.inline_bytes);
+  visit("payload", stored.payload);
+  visit.optional("map", stored.rows, "data", stored.data);
+}
+
+namespace {
 
 // Maps the storages of a partition to their constant. If several constants share a storage, the first one.
 using ConstantNames = std::unordered_map<const Storage*, Name>;
@@ -27,193 +175,67 @@ ConstantNames constant_names(const Program& partition) {
   return names;
 }
 
-ResultJson json_of(const DelegateDebugId& id) {
-  if (const auto* number = std::get_if<std::int64_t>(&id)) return *number;
-  return std::get<std::string>(id);
+StoredLayout stored_layout(const TensorType& type) {
+  StoredLayout layout{.dtype = std::string(name(type.dtype))};
+  for (const SymInt& size : type.sizes) layout.sizes.push_back(size.value());
+  for (const SymInt& stride : type.strides) layout.strides.push_back(stride.value());
+  return layout;
 }
 
-DelegateDebugId id_of(const ResultJson& json) {
-  if (json.is_string()) return json.get<std::string>();
-  return json.get<std::int64_t>();
-}
-
-ResultJson json_of(const TensorType& type) {
-  ResultJson sizes = ResultJson::array();
-  ResultJson strides = ResultJson::array();
-  for (const SymInt& size : type.sizes) sizes.push_back(size.value());
-  for (const SymInt& stride : type.strides) strides.push_back(stride.value());
-  return {{"dtype", name(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
-}
-
-// Writes three or more consecutive numbers as [first, last].
-ResultJson json_of_handles(const std::vector<std::uint32_t>& handles) {
-  ResultJson list = ResultJson::array();
-  for (std::size_t i = 0; i < handles.size();) {
-    std::size_t end = i + 1;
-    while (end < handles.size() && handles[end] == handles[end - 1] + 1) ++end;
-    if (end - i < 3) end = i + 1;
-    list.push_back(end == i + 1 ? ResultJson(handles[i]) : ResultJson::array({handles[i], handles[end - 1]}));
-    i = end;
-  }
-  return list;
-}
-
-// All handles of one result together are at most max_told_ids; `room` is the number still allowed.
-Result<std::vector<std::uint32_t>> handles_of(const ResultJson& list, std::int64_t& room) {
-  std::vector<std::uint32_t> handles;
-  for (const ResultJson& entry : list) {
-    const bool is_run = entry.is_array();
-    const auto first = (is_run ? entry.at(0) : entry).get<std::int64_t>();
-    const auto last = is_run ? entry.at(1).get<std::int64_t>() : first;
-    const bool is_sound = first >= 0 && last >= first && last <= std::numeric_limits<std::uint32_t>::max() &&
-                          last - first < room;
-    if (!is_sound) return failure("result", "map", fmt::format("{} are no debug handles", entry.dump()));
-    room -= last - first + 1;
-    for (std::int64_t handle = first; handle <= last; ++handle)
-      handles.push_back(static_cast<std::uint32_t>(handle));
-  }
-  return handles;
-}
-
-// [0, [1, 2]] maps the id 0 to the handles 1 and 2. [3, 7, 12] maps the ids 3 to 7 to one handle each,
-// starting at 12.
-class MapRows {
- public:
-  void add(const DelegateDebugId& id, const std::vector<std::uint32_t>& handles) {
-    const auto* number = std::get_if<std::int64_t>(&id);
-    if (number == nullptr || handles.size() != 1) {
-      close_run();
-      rows_.push_back(ResultJson::array({json_of(id), json_of_handles(handles)}));
-      return;
-    }
-    if (length_ > 0 && *number == first_ + length_ && handles[0] == handle_ + length_) {
-      ++length_;
-      return;
-    }
-    close_run();
-    first_ = *number;
-    handle_ = handles[0];
-    length_ = 1;
-  }
-
-  ResultJson take() && {
-    close_run();
-    return std::move(rows_);
-  }
-
- private:
-  void close_run() {
-    if (length_ == 1) rows_.push_back(ResultJson::array({first_, ResultJson::array({handle_})}));
-    if (length_ > 1) rows_.push_back(ResultJson::array({first_, first_ + length_ - 1, handle_}));
-    length_ = 0;
-  }
-
-  ResultJson rows_ = ResultJson::array();
-  std::int64_t first_ = 0;
-  std::int64_t handle_ = 0;
-  std::int64_t length_ = 0;
-};
-
-Status add_row(const ResultJson& row, DebugHandleMap& map, std::int64_t& room) {
-  if (!row.at(1).is_number()) {
-    TRY(std::vector<std::uint32_t> handles, handles_of(row.at(1), room));
-    map.emplace_back(id_of(row.at(0)), std::move(handles));
-    return {};
-  }
-  const auto first = row.at(0).get<std::int64_t>();
-  const auto last = row.at(1).get<std::int64_t>();
-  const auto handle = row.at(2).get<std::int64_t>();
-  const bool is_sound = handle >= 0 && first >= 0 && last >= first && last - first < room &&
-                        handle + (last - first) <= std::numeric_limits<std::uint32_t>::max();
-  if (!is_sound) return failure("result", "map", fmt::format("{} is no run of ids", row.dump()));
-  room -= last - first + 1;
-  for (std::int64_t id = first; id <= last; ++id)
-    map.emplace_back(id, std::vector{static_cast<std::uint32_t>(handle + (id - first))});
-  return {};
-}
-
-Result<TensorType> type_of(const ResultJson& json) {
-  const auto dtype = scalar_type_from_name(json.at("dtype").get<std::string>());
-  if (!dtype)
-    return failure("result", "layout.dtype", fmt::format("there is no type {}", json.at("dtype").dump()));
-  Dims sizes;
-  Dims strides;
-  for (const ResultJson& size : json.at("sizes")) sizes.push_back(SymInt(size.get<std::int64_t>()));
-  for (const ResultJson& stride : json.value("strides", ResultJson::array()))
-    strides.push_back(SymInt(stride.get<std::int64_t>()));
-  if (!strides.empty() && strides.size() != sizes.size())
+Result<TensorType> type_of(const StoredLayout& layout) {
+  const auto dtype = scalar_type_from_name(layout.dtype);
+  if (!dtype) return failure("result", "layout.dtype", fmt::format("there is no type '{}'", layout.dtype));
+  if (!layout.strides.empty() && layout.strides.size() != layout.sizes.size())
     return failure("result", "layout.strides", "there is not one for each size");
-  return make_tensor(*dtype, std::move(sizes), std::move(strides));
+  return make_tensor(*dtype, Dims(layout.sizes.begin(), layout.sizes.end()),
+                     Dims(layout.strides.begin(), layout.strides.end()));
 }
 
-Result<ResultJson> json_of(const NamedData& named, const ConstantNames& constants, const WriteBytes& write) {
-  ResultJson json = {{"key", named.key}, {"alignment", named.alignment}, {"tag", named.external_tag}};
-  if (named.layout) json["layout"] = json_of(*named.layout);
-  if (const auto constant = constants.find(named.storage.get()); constant != constants.end()) {
-    json["constant"] = std::string(constant->second.str());
-  } else {
-    TRY(json["blob"], write(*named.storage));
-  }
-  return json;
-}
-
-Result<std::shared_ptr<const Storage>> constant_bytes(const std::string& name, const Program& partition) {
-  const TensorData* data = partition.find_data(Name(name));
+Result<std::shared_ptr<const Storage>> bytes_of(const StoredData& stored, const Program& partition,
+                                                const ReadBytes& read) {
+  if (!stored.constant) return read(stored.blob.value_or(StoredBytes()));
+  const TensorData* data = partition.find_data(Name(*stored.constant));
   if (data == nullptr)
-    return failure("result", "data", fmt::format("it names a constant that is not there: '{}'", name));
+    return failure("result", "data",
+                   fmt::format("it names a constant that is not there: '{}'", *stored.constant));
   return dense_bytes(*data);
-}
-
-Result<NamedData> data_of(const ResultJson& row, const Program& partition, const ReadBytes& read) {
-  NamedData named{.key = row.at("key").get<std::string>(),
-                  .storage = {},
-                  .alignment = row.value("alignment", std::size_t{16}),
-                  .external_tag = row.value("tag", std::string())};
-  if (row.contains("layout")) {
-    TRY(named.layout, type_of(row.at("layout")));
-  }
-  TRY(named.storage, row.contains("constant")
-                         ? constant_bytes(row.at("constant").get<std::string>(), partition)
-                         : read(row.at("blob")));
-  return named;
 }
 
 }  // namespace
 
-Result<ResultJson> json_of_result(const PreprocessResult& result, const Program& partition,
-                                  const WriteBytes& write) {
-  ResultJson json = {
-      {"info", result.delegate_info}, {"padding", result.arena_padding}, {"inline", result.inline_bytes}};
-  TRY(json["payload"], write(*result.processed_bytes));
-  MapRows map;
-  for (const auto& [id, handles] : result.debug_handle_map) map.add(id, handles);
-  json["map"] = std::move(map).take();
-  json["data"] = ResultJson::array();
+Result<JsonValue> json_of_result(const PreprocessResult& result, const Program& partition,
+                                 const WriteBytes& write) {
+  StoredResult stored{.result = {.delegate_info = result.delegate_info,
+                                 .arena_padding = result.arena_padding,
+                                 .inline_bytes = result.inline_bytes},
+                      .rows = {result.debug_handle_map}};
+  TRY(stored.payload, write(*result.processed_bytes));
   const ConstantNames constants = constant_names(partition);
   for (const NamedData& named : result.data_store_output) {
-    TRY(ResultJson row, json_of(named, constants, write));
-    json["data"].push_back(std::move(row));
-  }
-  return json;
-}
-
-Result<PreprocessResult> result_of_json(const ResultJson& json, const Program& partition,
-                                        const ReadBytes& read) {
-  PreprocessResult result;
-  TRY(result.processed_bytes, read(json.at("payload")));
-  std::int64_t room = max_told_ids;
-  if (const auto map = json.find("map"); map != json.end()) {
-    for (const ResultJson& row : *map) TRY_STATUS(add_row(row, result.debug_handle_map, room));
-  }
-  if (const auto data = json.find("data"); data != json.end()) {
-    for (const ResultJson& row : *data) {
-      TRY(NamedData named, data_of(row, partition, read));
-      result.data_store_output.push_back(std::move(named));
+    StoredData& row = stored.data.emplace_back(StoredData{.data = named});
+    if (named.layout) row.layout = stored_layout(*named.layout);
+    if (const auto constant = constants.find(named.storage.get()); constant != constants.end()) {
+      row.constant = constant->second.str();
+    } else {
+      TRY(row.blob, write(*named.storage));
     }
   }
-  result.delegate_info = json.value("info", std::string());
-  result.arena_padding = json.value("padding", std::uint32_t{0});
-  result.inline_bytes = json.value("inline", false);
+  return write_json(stored);
+}
+
+Result<PreprocessResult> result_of_json(const Json& json, const Program& partition, const ReadBytes& read) {
+  StoredResult stored;
+  TRY_STATUS(read_json(json, stored));
+  PreprocessResult result = std::move(stored.result);
+  TRY(result.processed_bytes, read(stored.payload));
+  result.debug_handle_map = std::move(stored.rows.map);
+  for (StoredData& row : stored.data) {
+    TRY(row.data.storage, bytes_of(row, partition, read));
+    if (row.layout) {
+      TRY(row.data.layout, type_of(*row.layout));
+    }
+    result.data_store_output.push_back(std::move(row.data));
+  }
   return result;
 }
 

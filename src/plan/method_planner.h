@@ -126,6 +126,11 @@ class MethodPlanner {
 
   // Symbolic arithmetic without a correct kernel in the runtime (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
+  Result<std::int32_t> symbolic_operand(const Node& node, std::size_t i);
+  std::int32_t by_constant(SymFunction function, std::int32_t a, std::int64_t constant);
+  std::int32_t of_two(SymFunction function, const Node& node, std::int32_t a, std::int32_t b);
+  std::int32_t larger_or_smaller(bool is_max, std::int32_t a, std::int32_t b);
+  std::int32_t and_or(bool is_and, std::int32_t a, std::int32_t b);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
   std::int32_t power(std::int32_t base, std::int64_t exponent);
   std::int32_t remainder(std::int32_t a, std::int32_t b, Range of_a, Range of_b);

@@ -29,6 +29,32 @@ bool is_float(const Argument& argument) {
   return argument.kind == Argument::Kind::Float;
 }
 
+// Largest constant second operand of a function that is computed for constants only.
+std::optional<std::int64_t> largest_constant(SymFunction function) {
+  if (function == SymFunction::Pow) return max_power;
+  if (function == SymFunction::LShift || function == SymFunction::RShift) return max_shift;
+  return std::nullopt;
+}
+
+// True for a function of two operands that other kernels than the op's own compute.
+bool needs_other_kernels(SymFunction function, bool is_of_floats, const Type& result) {
+  switch (function) {
+    case SymFunction::FloorDiv:
+    case SymFunction::Mod:
+      return !is_of_floats;
+    case SymFunction::Max:
+    case SymFunction::Min:
+      return is_of_floats;
+    case SymFunction::Ne:
+      return true;
+    case SymFunction::And:
+    case SymFunction::Or:
+      return result.kind == Type::Kind::SymBool;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::int32_t MethodPlanner::not_equal(std::int32_t a, std::int32_t b) {
@@ -89,86 +115,80 @@ std::int32_t MethodPlanner::remainder(std::int32_t a, std::int32_t b, Range of_a
   return compute("executorch_prim::sub.Scalar", a, covered, EValue::Kind::Int);
 }
 
+Result<std::int32_t> MethodPlanner::symbolic_operand(const Node& node, std::size_t i) {
+  const Argument& argument = node.arg(i);
+  if (argument.is_value()) return index_of(*argument.as_value(), &node);
+  if (argument.kind == Argument::Kind::Bool) return pool_.boolean(argument.as_bool());
+  return literal(&node, argument);
+}
+
+// Computes a power or a shift by a constant.
+std::int32_t MethodPlanner::by_constant(SymFunction function, std::int32_t a, std::int64_t constant) {
+  if (function == SymFunction::Pow) return power(a, constant);
+  const std::int32_t factor = pool_.integer(std::int64_t{1} << constant);
+  return compute(
+      function == SymFunction::LShift ? "executorch_prim::mul.Scalar" : "executorch_prim::floordiv.Scalar", a,
+      factor, EValue::Kind::Int);
+}
+
+std::int32_t MethodPlanner::larger_or_smaller(bool is_max, std::int32_t a, std::int32_t b) {
+  const std::int32_t is_first =
+      compute(is_max ? "executorch_prim::gt.Scalar" : "executorch_prim::lt.Scalar", a, b, EValue::Kind::Bool);
+  const std::int32_t result = pool_.add_scalar(EValue::Kind::Double);
+  call("executorch_prim::sym_ite.Scalar", {is_first, a, b, result});
+  return result;
+}
+
+std::int32_t MethodPlanner::and_or(bool is_and, std::int32_t a, std::int32_t b) {
+  const std::int32_t result = pool_.add_scalar(EValue::Kind::Bool);
+  const std::int32_t otherwise = pool_.boolean(!is_and);
+  call("executorch_prim::sym_ite.Scalar", {a, is_and ? b : otherwise, is_and ? otherwise : b, result});
+  return result;
+}
+
+std::int32_t MethodPlanner::of_two(SymFunction function, const Node& node, std::int32_t a, std::int32_t b) {
+  switch (function) {
+    case SymFunction::FloorDiv:
+      b = checked_divisor(b, range_of(node.arg(1)));
+      return compute("executorch_prim::floordiv.Scalar", a, b, EValue::Kind::Int);
+    case SymFunction::Mod:
+      return remainder(a, b, range_of(node.arg(0)), range_of(node.arg(1)));
+    case SymFunction::Max:
+    case SymFunction::Min:
+      a = as_float(node.arg(0), a);
+      b = as_float(node.arg(1), b);
+      return larger_or_smaller(function == SymFunction::Max, a, b);
+    case SymFunction::Ne:
+      return not_equal(a, b);
+    default:
+      return and_or(function == SymFunction::And, a, b);
+  }
+}
+
 // Returns false if the node is not symbolic arithmetic of this kind.
 Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
   if (node.results().size() != 1 || node.args().empty() || node.args().size() > 2) return false;
-  const bool is_of_floats = std::ranges::any_of(node.args(), is_float);
-  auto operand = [&](std::size_t i) -> Result<std::int32_t> {
-    const Argument& argument = node.arg(i);
-    if (argument.is_value()) return index_of(*argument.as_value(), &node);
-    if (argument.kind == Argument::Kind::Bool) return pool_.boolean(argument.as_bool());
-    return literal(&node, argument);
-  };
   std::int32_t& result = index_[placement_.numbers[*node.result()]];
-  SymFunction function = sym::function_of_op(node.op().str());
+  const SymFunction function = sym::function_of_op(node.op().str());
   if (function == SymFunction::Identity) {
-    TRY(result, operand(0));
+    TRY(result, symbolic_operand(node, 0));
     return true;
   }
   if (node.args().size() != 2) return false;
-  switch (function) {
-    case SymFunction::Pow: {
-      if (!is_constant_in(node.arg(1), 0, max_power)) return false;
-      TRY(std::int32_t base, operand(0));
-      result = power(base, node.arg(1).as_int());
-      return true;
-    }
-    case SymFunction::LShift:
-    case SymFunction::RShift: {
-      if (!is_constant_in(node.arg(1), 0, max_shift)) return false;
-      TRY(std::int32_t a, operand(0));
-      std::int32_t factor = pool_.integer(std::int64_t{1} << node.arg(1).as_int());
-      bool is_left = function == SymFunction::LShift;
-      result = compute(is_left ? "executorch_prim::mul.Scalar" : "executorch_prim::floordiv.Scalar", a,
-                       factor, EValue::Kind::Int);
-      return true;
-    }
-    case SymFunction::FloorDiv:
-    case SymFunction::Mod: {
-      if (is_of_floats && function == SymFunction::Mod) return has_no_kernel(node);
-      if (is_of_floats) return false;
-      TRY(std::int32_t a, operand(0));
-      TRY(std::int32_t b, operand(1));
-      const Range of_a = range_of(node.arg(0)), of_b = range_of(node.arg(1));
-      result = function == SymFunction::Mod ? remainder(a, b, of_a, of_b)
-                                            : compute("executorch_prim::floordiv.Scalar", a,
-                                                      checked_divisor(b, of_b), EValue::Kind::Int);
-      return true;
-    }
-    case SymFunction::Max:
-    case SymFunction::Min: {
-      if (!is_of_floats) return false;
-      TRY(std::int32_t a, operand(0));
-      TRY(std::int32_t b, operand(1));
-      a = as_float(node.arg(0), a);
-      b = as_float(node.arg(1), b);
-      bool is_max = function == SymFunction::Max;
-      std::int32_t is_first = compute(is_max ? "executorch_prim::gt.Scalar" : "executorch_prim::lt.Scalar", a,
-                                      b, EValue::Kind::Bool);
-      result = pool_.add_scalar(EValue::Kind::Double);
-      call("executorch_prim::sym_ite.Scalar", {is_first, a, b, result});
-      return true;
-    }
-    case SymFunction::Ne: {
-      TRY(std::int32_t a, operand(0));
-      TRY(std::int32_t b, operand(1));
-      result = not_equal(a, b);
-      return true;
-    }
-    case SymFunction::And:
-    case SymFunction::Or: {
-      if (node.result()->type().kind != Type::Kind::SymBool) return false;
-      TRY(std::int32_t a, operand(0));
-      TRY(std::int32_t b, operand(1));
-      bool is_and = function == SymFunction::And;
-      result = pool_.add_scalar(EValue::Kind::Bool);
-      std::int32_t otherwise = pool_.boolean(!is_and);
-      call("executorch_prim::sym_ite.Scalar", {a, is_and ? b : otherwise, is_and ? otherwise : b, result});
-      return true;
-    }
-    default:
-      return false;  // the op's own kernel is correct, or no kernels can compute it
+  const bool is_of_floats = std::ranges::any_of(node.args(), is_float);
+  if (function == SymFunction::Mod && is_of_floats) return has_no_kernel(node);
+  if (const auto largest = largest_constant(function)) {
+    if (!is_constant_in(node.arg(1), 0, *largest)) return false;
+    TRY(const std::int32_t a, symbolic_operand(node, 0));
+    result = by_constant(function, a, node.arg(1).as_int());
+    return true;
   }
+  // Otherwise the op's own kernel is correct, or no kernels can compute it.
+  if (!needs_other_kernels(function, is_of_floats, node.result()->type())) return false;
+  TRY(const std::int32_t a, symbolic_operand(node, 0));
+  TRY(const std::int32_t b, symbolic_operand(node, 1));
+  result = of_two(function, node, a, b);
+  return true;
 }
 
 }  // namespace depute::internal

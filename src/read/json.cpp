@@ -108,7 +108,7 @@ Failure Json::fault(std::string_view message, std::string_view hint) const {
   }
   std::ranges::reverse(steps);
   std::string where = document_->name();
-  if (!steps.empty()) where += ": " + json_path(steps);
+  if (!steps.empty()) where += (where.empty() ? "" : ": ") + json_path(steps);
   bool has_text = value_ == nullptr;
   if (auto offset = has_text ? json_offset(document_->text(), steps) : std::nullopt) {
     where += fmt::format(" (byte {})", *offset);
@@ -131,8 +131,7 @@ bool Json::is_missing() const {
 }
 
 bool Json::is_null() const {
-  if (value_ != nullptr) return std::holds_alternative<std::nullptr_t>(value_->value);
-  return element_.is_null();
+  return value_ != nullptr ? holds<std::nullptr_t>() : element_.is_null();
 }
 
 Result<Json> Json::optional_field(std::string_view key) const {
@@ -190,6 +189,14 @@ Result<std::int64_t> Json::integer() const {
   std::int64_t value = 0;
   if (element_.get_int64().get(value)) return needed(wanted);
   return value;
+}
+
+Result<std::uint64_t> Json::natural() const {
+  std::uint64_t value = 0;
+  if (value_ == nullptr && element_.get_uint64().get(value) == simdjson::SUCCESS) return value;
+  const auto* held = value_ == nullptr ? nullptr : std::get_if<std::int64_t>(&value_->value);
+  if (held == nullptr || *held < 0) return needed("an integer from 0 on");
+  return static_cast<std::uint64_t>(*held);
 }
 
 Result<double> Json::number() const {

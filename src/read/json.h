@@ -70,8 +70,14 @@ class Json {
   Result<std::pair<std::string_view, Json>> choice() const;
 
   bool is_null() const;
+  bool is_string() const { return value_ != nullptr ? holds<std::string>() : element_.is_string(); }
+  bool is_list() const { return value_ != nullptr ? holds<SchemaValue::List>() : element_.is_array(); }
+  bool is_object() const { return value_ != nullptr ? holds<SchemaValue::Object>() : element_.is_object(); }
+  // Returns the JSON text without white space, for messages.
+  std::string text() const { return value_ != nullptr ? "a value" : simdjson::minify(element_); }
   Result<std::string_view> string() const;
   Result<std::int64_t> integer() const;
+  Result<std::uint64_t> natural() const;
   Result<double> number() const;  // also accepts an integer, "Infinity", "-Infinity" and "NaN"
   Result<bool> boolean() const;
 
@@ -124,6 +130,10 @@ class Json {
       : document_(parent.document_), parent_(&parent), key_(key), value_(&value) {}
   Json(const Json& parent, const SchemaValue& value, std::size_t index)
       : document_(parent.document_), parent_(&parent), key_(nullptr, index), value_(&value) {}
+  template <typename T>
+  bool holds() const {
+    return std::holds_alternative<T>(value_->value);
+  }
   // Casts a value in memory.
   template <typename T>
   Result<const T*> as(std::string_view what) const {

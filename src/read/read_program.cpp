@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "depute/program/parse.h"
+#include "depute/program/text.h"
 #include "ir/debug_handles.h"
 #include "ir/text/compact.h"
 #include "read/foreign_file.h"

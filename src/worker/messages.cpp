@@ -10,19 +10,19 @@
 
 #include "depute/backend/pins.h"
 #include "depute/program/walk.h"
-#include "lower/support_json.h"
 #include "partition/region_words.h"
+#include "read/read_fields.h"
 #include "support/try.h"
 
 namespace depute {
 namespace {
 
-using NodeNumbers = std::unordered_map<const Node*, std::size_t>;
+using NodeNumbers = std::unordered_map<const Node*, std::int64_t>;
 
 NodeNumbers numbers_of(const std::vector<const Node*>& nodes) {
   NodeNumbers numbers;
   numbers.reserve(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) numbers.emplace(nodes[i], i);
+  for (const Node* node : nodes) numbers.emplace(node, static_cast<std::int64_t>(numbers.size()));
   return numbers;
 }
 
@@ -30,57 +30,41 @@ Failure bad_message(std::string_view where, std::string_view what) {
   return failure("worker.bad-answer", where, what);
 }
 
-// Reads lists of node numbers; an entry [2, 9] means the range from 2 to 9. All lists of one reader together
-// name at most as many nodes as there are.
+// Looks up lists of node numbers. All lists of one reader together name at most as many nodes as there are.
 class NodeLists {
  public:
   explicit NodeLists(const std::vector<const Node*>& nodes) : nodes_(nodes), room_(nodes.size()) {}
 
-  Result<std::vector<const Node*>> read(const Message& list) {
+  Result<std::vector<const Node*>> find(const NumberRuns& list) {
     std::vector<const Node*> found;
-    for (const Message& entry : list) {
-      const bool is_run = entry.is_array() && entry.size() == 2;
-      TRY(const std::size_t first, number_of(is_run ? entry[0] : entry));
-      TRY(const std::size_t last, is_run ? number_of(entry[1]) : Result<std::size_t>(first));
-      if (last < first || last - first >= room_)
-        return bad_message(
-            "nodes", fmt::format("a list of {} nodes cannot have {} as well", nodes_.size(), entry.dump()));
-      room_ -= last - first + 1;
-      for (std::size_t i = first; i <= last; ++i) found.push_back(nodes_[i]);
+    const auto count = static_cast<std::int64_t>(nodes_.size());
+    for (const auto& [first, last] : list.runs) {
+      for (const std::int64_t number : {first, last}) {
+        if (number < 0 || number >= count)
+          return bad_message("nodes", fmt::format("there is no node {}: there are {}", number, count));
+      }
+      if (last < first || static_cast<std::size_t>(last - first) >= room_)
+        return bad_message("nodes", fmt::format("a list of {} nodes cannot have {} as well", count,
+                                                first == last ? std::to_string(first)
+                                                              : fmt::format("[{},{}]", first, last)));
+      room_ -= static_cast<std::size_t>(last - first) + 1;
+      found.insert(found.end(), nodes_.begin() + first, nodes_.begin() + last + 1);
+    }
+    return found;
+  }
+
+  Result<std::vector<std::vector<const Node*>>> find(const std::vector<NumberRuns>& lists) {
+    std::vector<std::vector<const Node*>> found;
+    for (const NumberRuns& list : lists) {
+      TRY(found.emplace_back(), find(list));
     }
     return found;
   }
 
  private:
-  Result<std::size_t> number_of(const Message& number) const {
-    if (number.is_number_unsigned() && number.get<std::uint64_t>() < nodes_.size())
-      return number.get<std::size_t>();
-    return bad_message("nodes",
-                       fmt::format("there is no node {}: there are {}", number.dump(), nodes_.size()));
-  }
-
   const std::vector<const Node*>& nodes_;
   std::size_t room_;
 };
-
-// Writes a list of node numbers; three or more consecutive numbers become a range.
-Message list_of(const std::vector<std::size_t>& numbers) {
-  Message list = Message::array();
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    if (end - i < 3) end = i + 1;
-    if (end == i + 1) {
-      list.push_back(numbers[i]);
-    } else {
-      list.push_back(Message::array({numbers[i], numbers[end - 1]}));
-    }
-    i = end;
-  }
-  return list;
-}
-
-// --- bytes of compile specs
 
 bool is_plain_text(std::span<const std::byte> bytes) {
   for (std::byte byte : bytes) {
@@ -90,147 +74,197 @@ bool is_plain_text(std::span<const std::byte> bytes) {
   return true;
 }
 
+}  // namespace
+
 // --- answers about nodes
 
-std::string_view word_of(Support support) {
-  switch (support) {
-    case Support::Supported:
-      return "take";
-    case Support::Neutral:
-      return "take_if_useful";
-    case Support::Unsupported:
-      break;
-  }
-  return "refuse";
+static constexpr std::pair<std::string_view, Support> support_words[] = {
+    {"take", Support::Supported}, {"take_if_useful", Support::Neutral}, {"refuse", Support::Unsupported}};
+static Words<Support> words_of(Support) {
+  return support_words;
 }
 
-// Merges rows that say the same about several nodes. `Key` identifies the content of a row.
-template <typename Key>
+template <typename Visit>
+void fields(Visit& visit, NodeSupport& support) {
+  visit("answer", support.support);
+  if constexpr (Visit::reads) {
+    if (support.support == Support::Neutral) support = take_if_useful();
+    if (support.support == Support::Unsupported) support = refuse("op");
+  }
+  if (support.support == Support::Unsupported) {
+    visit.optional("rule", support.refusal.rule, "seen", support.refusal.seen, "allowed",
+                   support.refusal.allowed);
+  } else {
+    visit.optional("gain", support.gain);
+  }
+}
+
+void fields(auto& visit, Verdict& verdict) {
+  visit.optional("delegated", verdict.delegated, "owner", verdict.owner, "rule", verdict.rule, "seen",
+                 verdict.seen, "allowed", verdict.allowed);
+}
+
+// What holds for some nodes: a NodeSupport or a Verdict.
+template <typename T>
+struct NodeRow {
+  T content;
+  NumberRuns nodes;
+};
+
+template <typename Visit, typename T>
+void fields(Visit& visit, NodeRow<T>& row) {
+  fields(visit, row.content);
+  visit("nodes", row.nodes);
+}
+
+static auto key_of(const NodeSupport& support) {
+  const Verdict& refusal = support.refusal;
+  return std::tuple(support.support, support.gain, refusal.rule, refusal.seen, refusal.allowed);
+}
+static auto key_of(const Verdict& verdict) {
+  return std::tuple(verdict.delegated, verdict.owner, verdict.rule, verdict.seen, verdict.allowed);
+}
+
+// Nodes with the same content share a row.
+template <typename T>
 class GroupedRows {
  public:
-  template <typename MakeRow>
-  void add(Key key, std::size_t number, MakeRow&& make_row) {
+  void add(const T& content, std::int64_t number) {
+    auto key = key_of(content);
     if (last_ == nullptr || last_->first != key) {
       const auto [found, is_new] = places_.try_emplace(std::move(key), rows_.size());
-      if (is_new) rows_.emplace_back(make_row(), std::vector<std::size_t>());
+      if (is_new) rows_.push_back({content, {}});
       last_ = &*found;
     }
-    rows_[last_->second].second.push_back(number);
+    rows_[last_->second].nodes.add(number);
   }
 
-  Message take() && {
-    Message json = Message::array();
-    for (auto& [row, numbers] : rows_) {
-      row["nodes"] = list_of(numbers);
-      json.push_back(std::move(row));
-    }
-    return json;
-  }
+  std::vector<NodeRow<T>> take() && { return std::move(rows_); }
 
  private:
+  using Key = decltype(key_of(std::declval<T>()));
   std::map<Key, std::size_t> places_;
   const std::pair<const Key, std::size_t>* last_ = nullptr;
-  std::vector<std::pair<Message, std::vector<std::size_t>>> rows_;
+  std::vector<NodeRow<T>> rows_;
 };
 
-// Nodes with the same answer share a row.
-class GroupedAnswers {
- public:
-  void add(const NodeSupport& support, std::size_t number) {
-    const Verdict& why = support.refusal;
-    rows_.add({support.support, support.gain, why.rule, why.seen, why.allowed}, number,
-              [&] { return row_of(support); });
-  }
-  Message take() && { return std::move(rows_).take(); }
+// --- proposals
 
- private:
-  static Message row_of(const NodeSupport& support) {
-    Message row = {{"answer", word_of(support.support)}};
-    if (support.support == Support::Unsupported) {
-      row["rule"] = support.refusal.rule;
-      row["seen"] = support.refusal.seen;
-      row["allowed"] = support.refusal.allowed;
-    } else {
-      row["gain"] = support.gain;
-    }
-    return row;
-  }
-
-  GroupedRows<std::tuple<Support, std::uint64_t, std::string, std::string, std::string>> rows_;
-};
-
-Result<NodeSupport> node_support_of(const Message& row) {
-  const auto answer = row.at("answer").get<std::string>();
-  if (answer == "take") return take(row.value("gain", std::uint64_t{1}));
-  if (answer == "take_if_useful") {
-    NodeSupport support = take_if_useful();
-    support.gain = row.value("gain", support.gain);
-    return support;
-  }
-  if (answer == "refuse")
-    return refuse(row.value("rule", std::string("op")), row.value("seen", std::string()),
-                  row.value("allowed", std::string()));
-  return bad_message("answer", fmt::format("'{}' is none of take, take_if_useful, refuse", answer));
-}
-
-// A worker's answers: few rows for many nodes.
-struct ToldAnswers {
-  std::vector<NodeSupport> rows;
-  std::unordered_map<const Node*, std::size_t> row_of;
-};
-
-constexpr std::pair<std::string_view, MovedData> moved_words[] = {
+static constexpr std::pair<std::string_view, MovedData> moved_words[] = {
     {"none", MovedData::None},
     {"constants", MovedData::Constants},
     {"constants_and_state", MovedData::ConstantsAndState},
     {"everything", MovedData::Everything}};
-
-Result<MovedData> moved_data_of(const std::string& word) {
-  for (const auto& [known, data] : moved_words) {
-    if (known == word) return data;
-  }
-  return bad_message("moved_data", fmt::format("'{}' is no way to move data", word));
+static Words<MovedData> words_of(MovedData) {
+  return moved_words;
 }
 
-Message regions_json(const RegionOptions& regions) {
-  return {{"mode", word_of(regions.mode)},
-          {"merge_unconnected", regions.merge_unconnected},
-          {"min_nodes", regions.min_nodes},
-          {"max_nodes", regions.max_nodes}};
+static void fields(FieldWriter& visit, const RegionOptions& regions) {
+  visit("mode", word_of(regions.mode), "merge_unconnected", regions.merge_unconnected, "min_nodes",
+        regions.min_nodes, "max_nodes", regions.max_nodes);
 }
 
 // Parses region options with the same spelling as the options of --backend.
-Result<RegionOptions> regions_of(const Message& json) {
+static Status read_leaf(const Json& json, RegionOptions& regions) {
   KeyValues options;
-  for (const auto& [key, value] : json.items())
-    options.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  TRY_STATUS(json.for_each_member([&](std::string_view key, const Json& value) -> Status {
+    options.emplace_back(key, value.is_string() ? *value.string() : value.text());
+    return {};
+  }));
   TRY(const PartitionControls controls, take_partition_controls("the worker's", options));
   if (!options.empty())
     return bad_message("regions", fmt::format("'{}' says nothing about regions", options[0].first));
-  RegionOptions regions;
   regions.mode = controls.mode.value_or(regions.mode);
   regions.merge_unconnected = controls.merge_unconnected.value_or(regions.merge_unconnected);
   regions.min_nodes = controls.min_nodes.value_or(regions.min_nodes);
   regions.max_nodes = controls.max_nodes.value_or(regions.max_nodes);
-  return regions;
+  return {};
 }
 
-// --- tags
+void fields(auto& visit, DelegateCost& cost) {
+  visit.optional("launch", cost.launch, "per_kib", cost.per_kib);
+}
 
-const Value* input_named(const Method& method, const std::string& name) {
+struct ProposalMessage {
+  std::vector<NodeRow<NodeSupport>> answers;
+  ProposeOptions options;  // without groups and apart
+  std::vector<NumberRuns> groups;
+  std::vector<NumberRuns> apart;
+};
+
+void fields(auto& visit, ProposalMessage& message) {
+  ProposeOptions& options = message.options;
+  visit("answers", message.answers);
+  visit.optional("owner", options.owner, "backend", options.spec.backend_id, "specs",
+                 options.spec.compile_specs, "regions", options.regions, "cost", options.cost, "max_values",
+                 options.max_values, "take_delegates", options.take_delegates, "moved_data",
+                 options.moved_data, "groups", message.groups);
+  visit.omit_empty("apart", message.apart);
+}
+
+// --- partition results
+
+struct TagMessage {
+  std::string tag;
+  NumberRuns nodes;
+  std::vector<std::string> constants;
+  std::optional<std::string> backend;  // a tag without a spec is sent too; to_backend() rejects it later
+  std::optional<std::vector<CompileSpec>> specs;
+};
+
+void fields(auto& visit, TagMessage& message) {
+  visit("tag", message.tag, "nodes", message.nodes);
+  visit.optional("constants", message.constants);
+  visit.omit_empty("backend", message.backend, "specs", message.specs);
+}
+
+struct PartitionMessage {
+  std::vector<TagMessage> tags;
+  std::vector<std::string> no_copy;
+  std::vector<NodeRow<Verdict>> verdicts;
+};
+
+void fields(auto& visit, PartitionMessage& message) {
+  visit("tags", message.tags);
+  visit.optional("no_copy", message.no_copy, "verdicts", message.verdicts);
+}
+
+namespace {
+
+Result<const Value*> constant_of(const Method& method, const std::string& name) {
   for (const Value* input : method.graph->inputs()) {
-    if (input->name().str() == name) return input;
+    if (input->name() == name) return input;
   }
-  return nullptr;
+  return bad_message("constants", fmt::format("there is no input '{}'", name));
 }
 
-Result<const Value*> constant_of(const Method& method, const Message& name) {
-  const Value* value = input_named(method, name.get<std::string>());
-  if (value != nullptr) return value;
-  return bad_message("constants", fmt::format("there is no input {}", name.dump()));
+std::vector<NumberRuns> sets_of(const std::vector<std::vector<const Node*>>& sets,
+                                const NodeNumbers& numbers) {
+  std::vector<NumberRuns> lists;
+  for (const auto& set : sets) {
+    NumberRuns& list = lists.emplace_back();
+    for (const Node* node : set) list.add(numbers.at(node));
+  }
+  return lists;
 }
+
+// A worker's answers: few rows for many nodes.
+struct ToldAnswers {
+  std::vector<NodeRow<NodeSupport>> rows;
+  std::unordered_map<const Node*, const NodeSupport*> of_node;
+};
 
 }  // namespace
+
+std::string message_line(const JsonValue& message) {
+  return message.dump(-1, ' ', true, JsonValue::error_handler_t::replace);
+}
+
+Result<JsonDocument> parse_message(std::string_view line) {
+  TRY(JsonDocument message, JsonDocument::parse({.bytes = std::as_bytes(std::span(line))}, "", ReadLimits()));
+  if (!Json(message).is_object()) return bad_message("", "it is not a JSON object");
+  return message;
+}
 
 std::vector<const Node*> numbered_nodes(const Method& method) {
   std::vector<const Node*> nodes;
@@ -239,23 +273,6 @@ std::vector<const Node*> numbered_nodes(const Method& method) {
   }
   for (const Node& node : method.graph->nodes()) nodes.push_back(&node);
   return nodes;
-}
-
-Message json_of(const Diagnostic& diagnostic) {
-  return {{"code", diagnostic.code},
-          {"where", diagnostic.where},
-          {"message", diagnostic.message},
-          {"hint", diagnostic.hint},
-          {"source", diagnostic.source}};
-}
-
-Diagnostic diagnostic_of_json(const Message& json) {
-  if (json.is_string()) return {.code = "worker", .message = json.get<std::string>()};
-  return {.code = json.value("code", std::string("worker")),
-          .where = json.value("where", std::string()),
-          .message = json.at("message").get<std::string>(),
-          .hint = json.value("hint", std::string()),
-          .source = json.value("source", std::string())};
 }
 
 std::string hex_of(std::span<const std::byte> bytes) {
@@ -276,204 +293,138 @@ Result<std::vector<std::byte>> bytes_of_hex(const std::string& text) {
     unsigned value = 0;
     const char* first = text.data() + 2 * i;
     if (std::from_chars(first, first + 2, value, 16).ptr != first + 2)
-      return bad_message("hex", "it is no hex");
+      return bad_message("hex", "it is not hexadecimal");
     bytes[i] = static_cast<std::byte>(value);
   }
   if (text.size() % 2 != 0) return bad_message("hex", "it has an odd number of digits");
   return bytes;
 }
 
-Message json_of(std::span<const CompileSpec> specs) {
-  Message json = Message::array();
-  for (const CompileSpec& spec : specs) {
-    Message& row = json.emplace_back(Message{{"key", spec.key}});
-    if (is_plain_text(spec.value)) {
-      row["text"] = std::string(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
-    } else {
-      row["hex"] = hex_of(spec.value);
-    }
+JsonValue json_of(const CompileSpec& spec) {
+  FieldWriter visit;
+  visit("key", spec.key);
+  if (is_plain_text(spec.value)) {
+    visit("text", std::string_view(reinterpret_cast<const char*>(spec.value.data()), spec.value.size()));
+  } else {
+    visit("hex", hex_of(spec.value));
   }
-  return json;
+  return std::move(visit).take();
 }
 
-Result<std::vector<CompileSpec>> compile_specs_of(const Message& json) {
-  std::vector<CompileSpec> specs;
-  for (const Message& row : json) {
-    CompileSpec& spec = specs.emplace_back(CompileSpec{.key = row.at("key").get<std::string>()});
-    if (row.contains("hex")) {
-      TRY(spec.value, bytes_of_hex(row.at("hex").get<std::string>()));
-    } else {
-      spec.value = bytes(row.value("text", std::string()));
-    }
+Status read_leaf(const Json& json, CompileSpec& spec) {
+  StoredBytes value;
+  FieldReader visit(json);
+  visit("key", spec.key);
+  visit.optional("text", value.text, "hex", value.hex);
+  TRY_STATUS(std::move(visit).take());
+  if (value.hex) {
+    TRY(spec.value, bytes_of_hex(*value.hex));
+  } else {
+    spec.value = bytes(value.text.value_or(""));
   }
-  return specs;
+  return {};
 }
 
-Message json_of(const BackendOptions& options) {
-  Message json = Message::array();
-  for (const auto& [key, value] : options) json.push_back(Message::array({key, value}));
-  return json;
+bool WorkerDescription::reads_compact() const {
+  return std::ranges::find(forms, compact_form) != forms.end();
 }
 
-BackendOptions options_of(const Message& json) {
-  BackendOptions options;
-  for (const Message& pair : json)
-    options.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
-  return options;
-}
-
-Message sets_json(const std::vector<std::vector<const Node*>>& sets, const NodeNumbers& numbers) {
-  Message json = Message::array();
-  for (const auto& set : sets) {
-    std::vector<std::size_t> members;
-    for (const Node* node : set) members.push_back(numbers.at(node));
-    json.push_back(list_of(members));
-  }
-  return json;
-}
-
-Message json_of(const Proposal& proposal, const Method& method) {
-  const ProposeOptions& options = proposal.options;
+JsonValue json_of(const Proposal& proposal, const Method& method) {
   const std::vector<const Node*> nodes = numbered_nodes(method);
-  GroupedAnswers answers;
-  for (std::size_t i = 0; i < nodes.size(); ++i) answers.add(proposal.support(*nodes[i]), i);
-  Message json = {{"answers", std::move(answers).take()},
-                  {"owner", options.owner},
-                  {"backend", options.spec.backend_id},
-                  {"specs", json_of(options.spec.compile_specs)},
-                  {"regions", regions_json(options.regions)},
-                  {"cost", {{"launch", options.cost.launch}, {"per_kib", options.cost.per_kib}}},
-                  {"max_values", options.max_values},
-                  {"take_delegates", options.take_delegates}};
-  for (const auto& [word, data] : moved_words) {
-    if (data == options.moved_data) json["moved_data"] = word;
-  }
-  const bool has_sets = !options.groups.empty() || !options.apart.empty();
+  GroupedRows<NodeSupport> answers;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    answers.add(proposal.support(*nodes[i]), static_cast<std::int64_t>(i));
+  ProposalMessage message{.answers = std::move(answers).take(), .options = proposal.options};
+  const bool has_sets = !proposal.options.groups.empty() || !proposal.options.apart.empty();
   const NodeNumbers numbers = has_sets ? numbers_of(nodes) : NodeNumbers();
-  json["groups"] = sets_json(options.groups, numbers);
-  if (!options.apart.empty()) json["apart"] = sets_json(options.apart, numbers);
-  return json;
+  message.groups = sets_of(proposal.options.groups, numbers);
+  message.apart = sets_of(proposal.options.apart, numbers);
+  return write_json(message);
 }
 
-Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
+Result<Proposal> proposal_of(const Json& json, const Method& method, const std::string& name,
                              const std::string& backend_id) {
+  ProposalMessage message{.options = {.owner = name, .spec = {.backend_id = backend_id}}};
+  TRY_STATUS(read_json(json, message));
   const std::vector<const Node*> nodes = numbered_nodes(method);
   NodeLists lists(nodes);
   auto answers = std::make_shared<ToldAnswers>();
-  answers->row_of.reserve(nodes.size());
-  for (const Message& row : json.at("answers")) {
-    TRY(NodeSupport support, node_support_of(row));
-    TRY(const std::vector<const Node*> of_row, lists.read(row.at("nodes")));
-    answers->rows.push_back(std::move(support));
+  answers->rows = std::move(message.answers);
+  answers->of_node.reserve(nodes.size());
+  for (const NodeRow<NodeSupport>& row : answers->rows) {
+    TRY(const std::vector<const Node*> of_row, lists.find(row.nodes));
     for (const Node* node : of_row) {
-      if (!answers->row_of.emplace(node, answers->rows.size() - 1).second)
+      if (!answers->of_node.emplace(node, &row.content).second)
         return bad_message("answers", fmt::format("there are two for the node {}", node->display_name()));
     }
   }
-  Proposal proposal;
+  Proposal proposal{.options = std::move(message.options)};
   proposal.support = [answers](const Node& node) {
-    const auto found = answers->row_of.find(&node);
-    return found == answers->row_of.end() ? refuse("op", node.op().str()) : answers->rows[found->second];
+    const auto found = answers->of_node.find(&node);
+    return found == answers->of_node.end() ? refuse("op", node.op().str()) : *found->second;
   };
-  ProposeOptions& options = proposal.options;
-  options.owner = json.value("owner", name);
-  options.spec.backend_id = json.value("backend", backend_id);
-  TRY(options.spec.compile_specs, compile_specs_of(json.value("specs", Message::array())));
-  TRY(options.regions, regions_of(json.value("regions", Message::object())));
-  TRY(options.moved_data, moved_data_of(json.value("moved_data", std::string("constants"))));
-  options.max_values = json.value("max_values", options.max_values);
-  options.take_delegates = json.value("take_delegates", false);
-  const Message cost = json.value("cost", Message::object());
-  options.cost = {.launch = cost.value("launch", std::uint64_t{0}),
-                  .per_kib = cost.value("per_kib", std::uint64_t{0})};
-  NodeLists group_lists(nodes);
-  for (const Message& group : json.value("groups", Message::array())) {
-    TRY(std::vector<const Node*> members, group_lists.read(group));
-    options.groups.push_back(std::move(members));
-  }
-  NodeLists apart_lists(nodes);
-  for (const Message& set : json.value("apart", Message::array())) {
-    TRY(std::vector<const Node*> members, apart_lists.read(set));
-    options.apart.push_back(std::move(members));
-  }
+  TRY(proposal.options.groups, NodeLists(nodes).find(message.groups));
+  TRY(proposal.options.apart, NodeLists(nodes).find(message.apart));
   return proposal;
 }
 
-Message json_of(const PartitionResult& result, const Method& method) {
+JsonValue json_of(const PartitionResult& result, const Method& method) {
   const NodeNumbers numbers = numbers_of(numbered_nodes(method));
-  Message tags = Message::array();
-  std::vector<std::vector<std::size_t>> nodes_of_tag;
+  PartitionMessage message;
   std::unordered_map<Name, std::size_t> places;
-  // A tag without a spec is sent too; to_backend() rejects it later.
-  const auto place_of = [&](Name tag) {
-    const auto [found, is_new] = places.try_emplace(tag, tags.size());
-    if (is_new) {
-      tags.push_back({{"tag", tag.str()}, {"nodes", Message::array()}, {"constants", Message::array()}});
-      nodes_of_tag.emplace_back();
-    }
-    return found->second;
+  const auto row_of = [&](Name tag) -> TagMessage& {
+    const auto [found, is_new] = places.try_emplace(tag, message.tags.size());
+    if (is_new) message.tags.push_back({.tag = std::string(tag.str())});
+    return message.tags[found->second];
   };
   for (const auto& [tag, spec] : result.partition_tags) {
-    Message& row = tags[place_of(tag)];
-    row["backend"] = spec.backend_id;
-    row["specs"] = json_of(spec.compile_specs);
+    TagMessage& row = row_of(tag);
+    row.backend = spec.backend_id;
+    row.specs = spec.compile_specs;
   }
-  for (const auto& [node, tag] : result.node_tags) nodes_of_tag[place_of(tag)].push_back(numbers.at(node));
+  for (const auto& [node, tag] : result.node_tags) row_of(tag).nodes.add(numbers.at(node));
   for (const auto& [value, tag] : result.constant_tags)
-    tags[place_of(tag)]["constants"].push_back(value->name().str());
-  for (std::size_t i = 0; i < nodes_of_tag.size(); ++i) tags[i]["nodes"] = list_of(nodes_of_tag[i]);
-  Message no_copy = Message::array();
-  for (const Value* value : result.no_copy) no_copy.push_back(value->name().str());
-  GroupedRows<std::tuple<bool, std::string, std::string, std::string, std::string>> verdicts;
-  for (const auto& [node, verdict] : result.verdicts) {
-    verdicts.add({verdict.delegated, verdict.owner, verdict.rule, verdict.seen, verdict.allowed},
-                 numbers.at(node), [&told = verdict] {
-                   return Message{{"delegated", told.delegated},
-                                  {"owner", told.owner},
-                                  {"rule", told.rule},
-                                  {"seen", told.seen},
-                                  {"allowed", told.allowed}};
-                 });
-  }
-  return {{"tags", tags}, {"no_copy", no_copy}, {"verdicts", std::move(verdicts).take()}};
+    row_of(tag).constants.emplace_back(value->name().str());
+  for (const Value* value : result.no_copy) message.no_copy.emplace_back(value->name().str());
+  GroupedRows<Verdict> verdicts;
+  for (const auto& [node, verdict] : result.verdicts) verdicts.add(verdict, numbers.at(node));
+  message.verdicts = std::move(verdicts).take();
+  return write_json(message);
 }
 
-Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
-                                            const std::string& name, const std::string& backend_id) {
+Result<PartitionResult> partition_result_of(const Json& json, const Method& method, const std::string& name,
+                                            const std::string& backend_id) {
+  PartitionMessage message;
+  TRY_STATUS(read_json(json, message));
   const std::vector<const Node*> nodes = numbered_nodes(method);
   NodeLists tag_lists(nodes);
   NodeLists verdict_lists(nodes);
   PartitionResult result;
   std::unordered_map<const Node*, Name> tag_of;
   std::unordered_map<const Node*, Verdict> verdict_of;
-  for (const Message& row : json.at("tags")) {
-    const Name tag(row.at("tag").get<std::string>());
-    DelegationSpec spec{.backend_id = row.value("backend", backend_id)};
-    TRY(spec.compile_specs, compile_specs_of(row.value("specs", Message::array())));
+  for (TagMessage& row : message.tags) {
+    const Name tag(row.tag);
+    DelegationSpec spec{.backend_id = row.backend.value_or(backend_id)};
+    if (row.specs) spec.compile_specs = *std::move(row.specs);
     if (!result.partition_tags.emplace(tag, std::move(spec)).second)
       return bad_message("tags", fmt::format("'{}' is there twice", tag.str()));
-    TRY(const std::vector<const Node*> of_tag, tag_lists.read(row.at("nodes")));
+    TRY(const std::vector<const Node*> of_tag, tag_lists.find(row.nodes));
     for (const Node* node : of_tag) {
       if (!tag_of.emplace(node, tag).second)
         return bad_message("tags", fmt::format("the node {} has two", node->display_name()));
       verdict_of[node] = {.delegated = true, .owner = name};
     }
-    for (const Message& constant : row.value("constants", Message::array())) {
+    for (const std::string& constant : row.constants) {
       TRY(const Value* value, constant_of(method, constant));
       result.constant_tags.emplace_back(value, tag);
     }
   }
-  for (const Message& constant : json.value("no_copy", Message::array())) {
+  for (const std::string& constant : message.no_copy) {
     TRY(const Value* value, constant_of(method, constant));
     result.no_copy.push_back(value);
   }
-  for (const Message& row : json.value("verdicts", Message::array())) {
-    const Verdict verdict{.delegated = row.value("delegated", false),
-                          .owner = row.value("owner", std::string()),
-                          .rule = row.value("rule", std::string()),
-                          .seen = row.value("seen", std::string()),
-                          .allowed = row.value("allowed", std::string())};
-    TRY(const std::vector<const Node*> of_row, verdict_lists.read(row.at("nodes")));
+  for (const auto& [verdict, list] : message.verdicts) {
+    TRY(const std::vector<const Node*> of_row, verdict_lists.find(list));
     for (const Node* node : of_row) verdict_of[node] = verdict;
   }
   for (const Graph* graph : graphs_of(method)) {
@@ -487,46 +438,6 @@ Result<PartitionResult> partition_result_of(const Message& json, const Method& m
     }
   }
   return result;
-}
-
-Message json_of(const WorkerDescription& description) {
-  Message json = {{"protocol", description.protocol},
-                  {"id", description.id},
-                  {"description", description.description},
-                  {"version", description.version},
-                  {"cache_version", description.cache_version},
-                  {"options", json_of(description.options)},
-                  {"together", description.together},
-                  {"forms", description.reads_compact ? Message::array({compact_form}) : Message::array()},
-                  {"libraries", description.libraries},
-                  {"ops", Message::array()},
-                  {"support", Message::array()}};
-  for (const BackendOpSpec& op : description.ops)
-    json["ops"].push_back(
-        {{"name", op.name}, {"pattern", op.pattern}, {"kernel", op.kernel}, {"schema", op.schema}});
-  for (const SupportRow& row : description.support) json["support"].push_back(json_of(row));
-  return json;
-}
-
-WorkerDescription description_of(const Message& json) {
-  WorkerDescription description{.protocol = json.at("protocol").get<int>(),
-                                .id = json.at("id").get<std::string>(),
-                                .description = json.value("description", std::string()),
-                                .version = json.value("version", std::string()),
-                                .cache_version = json.value("cache_version", std::string()),
-                                .options = options_of(json.value("options", Message::array())),
-                                .libraries = json.value("libraries", std::vector<std::string>()),
-                                .together = json.value("together", false)};
-  const auto forms = json.value("forms", std::vector<std::string>());
-  description.reads_compact = std::ranges::find(forms, compact_form) != forms.end();
-  for (const Message& op : json.value("ops", Message::array()))
-    description.ops.push_back({.name = op.at("name").get<std::string>(),
-                               .pattern = op.value("pattern", std::string()),
-                               .kernel = op.value("kernel", std::string()),
-                               .schema = op.value("schema", std::string())});
-  for (const Message& row : json.value("support", Message::array()))
-    description.support.push_back(support_row_of(row));
-  return description;
 }
 
 }  // namespace depute

@@ -1,13 +1,14 @@
-// The messages between compiler and worker as JSON (docs/backend-protocol.md), for both sides. The readers
-// throw nlohmann::json exceptions for malformed JSON.
+// The messages between compiler and worker (docs/backend-protocol.md), for both sides. Each struct is a JSON
+// object with the members that its fields() lists.
 //
 // Nodes are identified by numbers: the order of a method's nodes in the text form, from 0.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "depute/backend/backend.h"
@@ -15,58 +16,123 @@
 #include "depute/backend/proposal.h"
 #include "depute/backend/registry.h"
 #include "depute/program/result.h"
+#include "lower/number_runs.h"
+#include "lower/result_json.h"
+#include "lower/support_fields.h"
 
 namespace depute {
-
-using Message = nlohmann::ordered_json;
 
 // The name of the compact form of programs in messages.
 inline constexpr std::string_view compact_form = "compact";
 
-std::vector<const Node*> numbered_nodes(const Method& method);
+// A message as a line of ASCII, without its end.
+std::string message_line(const JsonValue& message);
+// Fails if the line is no JSON object.
+Result<JsonDocument> parse_message(std::string_view line);
 
-Message json_of(const Diagnostic& diagnostic);
-Diagnostic diagnostic_of_json(const Message& json);
+std::vector<const Node*> numbered_nodes(const Method& method);
 
 std::string hex_of(std::span<const std::byte> bytes);
 Result<std::vector<std::byte>> bytes_of_hex(const std::string& text);
 
-Message json_of(std::span<const CompileSpec> specs);
-Result<std::vector<CompileSpec>> compile_specs_of(const Message& json);
+// An error answer may also be a text, the message.
+void fields(auto& visit, Diagnostic& error) {
+  visit.optional("code", error.code, "where", error.where);
+  visit("message", error.message);
+  visit.optional("hint", error.hint, "source", error.source);
+}
 
-Message json_of(const BackendOptions& options);
-BackendOptions options_of(const Message& json);
+// The value is text if all bytes are printable ASCII.
+JsonValue json_of(const CompileSpec& spec);
+Status read_leaf(const Json& json, CompileSpec& spec);
+
+// --- requests
+
+struct PartitionRequest {
+  std::string method = "forward";
+  StoredBytes program;
+  std::vector<CompileSpec> specs;
+};
+
+void fields(auto& visit, PartitionRequest& request) {
+  visit.optional("method", request.method);
+  visit("program", request.program);
+  visit.optional("specs", request.specs);
+}
+
+// Each call has some of the members.
+struct Request {
+  std::string call;
+  std::optional<int> protocol = {};
+  std::optional<bool> support = {};
+  std::optional<BackendOptions> options = {};
+  std::optional<std::string> node = {};
+  std::optional<StoredBytes> program = {};
+  std::string method = {};
+  std::optional<int> jobs = {};
+  std::optional<std::vector<PartitionRequest>> partitions = {};
+};
+
+void fields(auto& visit, Request& request) {
+  visit("call", request.call);
+  visit.omit_empty("protocol", request.protocol, "support", request.support, "options", request.options,
+                   "node", request.node, "program", request.program, "method", request.method, "jobs",
+                   request.jobs, "partitions", request.partitions);
+}
+
+// --- answers
+
+void fields(auto& visit, BackendOpSpec& op) {
+  visit("name", op.name);
+  visit.optional("pattern", op.pattern, "kernel", op.kernel, "schema", op.schema);
+}
+
+// A worker's description of itself.
+struct WorkerDescription {
+  int protocol = 0;
+  std::string id, description, version, cache_version;
+  BackendOptions options;
+  bool together = false;           // all partitions are preprocessed in one call
+  std::vector<std::string> forms;  // forms of programs that it reads, beside text
+  std::vector<std::string> libraries;
+  std::vector<BackendOpSpec> ops;
+  std::vector<SupportRow> support;
+
+  bool reads_compact() const;
+};
+
+void fields(auto& visit, WorkerDescription& worker) {
+  visit("protocol", worker.protocol, "id", worker.id);
+  visit.optional("description", worker.description, "version", worker.version, "cache_version",
+                 worker.cache_version, "options", worker.options, "together", worker.together, "forms",
+                 worker.forms, "libraries", worker.libraries, "ops", worker.ops, "support", worker.support);
+}
+
+struct OptionsAnswer {
+  std::vector<std::string> keep;
+  bool asks = false;
+};
+
+void fields(auto& visit, OptionsAnswer& answer) {
+  visit.optional("keep", answer.keep, "asks", answer.asks);
+}
 
 // Converts between a proposal and its message; a node that no answer names is refused.
 //
 //   {"answers": [{"answer": "take", "gain": 1, "nodes": [0, 1]},
 //                {"answer": "refuse", "rule": .., "nodes": [2]}],
 //    "groups": [[0, 1]], "specs": [], ...}
-Message json_of(const Proposal& proposal, const Method& method);
+JsonValue json_of(const Proposal& proposal, const Method& method);
 // `name` and `backend_id` are the defaults for missing fields.
-Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
+Result<Proposal> proposal_of(const Json& json, const Method& method, const std::string& name,
                              const std::string& backend_id);
 
 // Converts between a partition result and its message.
 //
-//   {"tags": [{"tag": "t0", "backend": .., "specs": [], "nodes": [0], "constants": ["w"]}], "no_copy": [],
+//   {"tags": [{"tag": "t0", "nodes": [0], "constants": ["w"], "backend": .., "specs": []}], "no_copy": [],
 //    "verdicts": [{"rule": .., "nodes": [1]}]}
-Message json_of(const PartitionResult& result, const Method& method);
-Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
-                                            const std::string& name, const std::string& backend_id);
-
-// A worker's description of itself.
-struct WorkerDescription {
-  int protocol = 0;
-  std::string id, description, version, cache_version;
-  std::vector<std::pair<std::string, std::string>> options;
-  std::vector<SupportRow> support;
-  std::vector<std::string> libraries;
-  std::vector<BackendOpSpec> ops;
-  bool together = false;       // all partitions are preprocessed in one call
-  bool reads_compact = false;  // the worker also reads programs in the compact form
-};
-Message json_of(const WorkerDescription& description);
-WorkerDescription description_of(const Message& json);
+JsonValue json_of(const PartitionResult& result, const Method& method);
+Result<PartitionResult> partition_result_of(const Json& json, const Method& method, const std::string& name,
+                                            const std::string& backend_id);
 
 }  // namespace depute

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "depute/compiler/worker.h"
+#include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
@@ -11,21 +12,14 @@
 namespace depute {
 namespace {
 
-struct Replay {
-  std::string program;
-  Message request;
-};
-
 Result<Replay> read_replay(const std::string& folder) {
   const std::string path = folder + "/replay.json";
   TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  const auto text = file->bytes();
-  const char* first = reinterpret_cast<const char*>(text.data());
-  const Message json = Message::parse(first, first + text.size(), nullptr, false);
-  const bool is_sound = json.is_object() && json.contains("program") && json.at("program").is_string() &&
-                        json.contains("request") && json.at("request").is_object();
-  if (!is_sound) return failure("replay", path, "it is not a request to a worker");
-  return Replay{json.at("program").get<std::string>(), json.at("request")};
+  const auto json = JsonDocument::parse({.bytes = file->bytes()}, path, ReadLimits());
+  Replay replay;
+  if (!json || !read_json(Json(*json), replay))
+    return failure("replay", path, "it is not a request to a worker");
+  return replay;
 }
 
 }  // namespace
@@ -36,12 +30,12 @@ Result<std::string> replay_worker(const std::string& folder, const WorkerOptions
     WorkerOptions once = options;
     once.keeps_input = false;
     TRY(const std::unique_ptr<WorkerConnection> worker, WorkerConnection::open(replay.program, once));
-    TRY(Message answer, worker->ask(replay.request));
-    std::string text = answer.dump() + "\n";
-    const std::size_t partitions = replay.request.value("partitions", Message::array()).size();
-    for (std::size_t i = 1; i < partitions; ++i) {
+    TRY(JsonDocument answer, worker->ask(replay.request));
+    std::string text = Json(answer).text() + "\n";
+    const auto& partitions = replay.request.partitions;
+    for (std::size_t i = 1; partitions && i < partitions->size(); ++i) {
       TRY(answer, worker->next_line());
-      text += answer.dump() + "\n";
+      text += Json(answer).text() + "\n";
     }
     return text;
   });

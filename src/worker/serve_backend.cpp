@@ -22,6 +22,7 @@
 #include "depute/program/text.h"
 #include "ir/text/compact.h"
 #include "lower/result_json.h"
+#include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/parallel_for.h"
@@ -49,13 +50,13 @@ class ResultFile {
   ResultFile& operator=(const ResultFile&) = delete;
 
   // Returns where the bytes will be: in the answer itself, or in the file once write() has been called.
-  Message place(const Storage& storage) {
+  StoredBytes place(const Storage& storage) {
     if (storage.size() <= max_told_bytes_of_result)
-      return with_bytes(storage, [](auto bytes) { return Message{{"hex", hex_of(bytes)}}; });
+      return with_bytes(storage, [](auto bytes) { return StoredBytes{.hex = hex_of(bytes)}; });
     const std::size_t at = (end_ + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
     end_ = at + storage.size();
     asked_.emplace_back(at, &storage);
-    return {{"file", name_}, {"at", at}, {"size", storage.size()}};
+    return {.file = name_, .at = at, .size = storage.size()};
   }
 
   // Produces and writes the bytes of all places handed out so far, on `jobs` threads.
@@ -131,19 +132,25 @@ class BackendServer {
   // Returns false if the compiler no longer reads answers.
   bool answer(const std::string& line) {
     Status answered = guarded([&]() -> Status {
-      try {
-        return answer(Message::parse(line));
-      } catch (const nlohmann::json::exception& exception) {
-        return failure("protocol", "", fmt::format("the request is invalid: {}", exception.what()));
-      }
+      TRY(const Request request, read_request(line));
+      return answer(request);
     });
-    return answered ? is_open_ : say({{"error", json_of(answered.error())}});
+    return answered ? is_open_ : say({{"error", write_json(answered.error())}});
   }
 
  private:
-  Status answer(const Message& request) {
+  static Result<Request> read_request(const std::string& line) {
+    Request request;
+    const auto json = parse_message(line);
+    const Status read = json ? read_json(Json(*json), request) : Status(Failure(json.error()));
+    if (read) return request;
+    return failure("protocol", read.error().where,
+                   fmt::format("the request cannot be read: {}", read.error().message));
+  }
+
+  Status answer(const Request& request) {
     programs_.reset();
-    const auto call = request.at("call").get<std::string>();
+    const std::string& call = request.call;
     if (call == "describe") return describe(request);
     if (call == "options") return options(request);
     if (call == "keep") return keep(request);
@@ -152,44 +159,43 @@ class BackendServer {
     return failure("protocol", "call", fmt::format("unknown call '{}'", call));
   }
 
-  Status describe(const Message& request) {
+  Status describe(const Request& request) {
     WorkerDescription description{.protocol = worker_protocol,
                                   .id = std::string(entry_.backend->id()),
                                   .description = entry_.description,
                                   .version = traits_.version,
                                   .cache_version = entry_.backend->cache_version(),
                                   .options = entry_.options,
-                                  .libraries = entry_.libraries,
-                                  .ops = entry_.ops,
                                   .together = traits_.together,
-                                  .reads_compact = true};
-    if (const int asked = request.value("protocol", 0); asked != worker_protocol)
-      return failure(
-          "protocol", "",
-          fmt::format("this worker uses protocol {}, but the request uses {}", worker_protocol, asked));
-    if (entry_.support && request.value("support", true)) {
+                                  .forms = {std::string(compact_form)},
+                                  .libraries = entry_.libraries,
+                                  .ops = entry_.ops};
+    if (const int asked = request.protocol.value_or(0); asked != worker_protocol)
+      return failure("protocol", "",
+                     fmt::format("this worker uses protocol {}, but the request uses {}", worker_protocol, asked));
+    if (entry_.support && request.support.value_or(true)) {
       TRY(description.support, support_matrix(entry_));
     }
-    say(json_of(description));
+    say(write_json(description));
     return {};
   }
 
-  Result<std::unique_ptr<Partitioner>> partitioner(const Message& request) const {
-    return make_partitioner(entry_, options_of(request.value("options", Message::array())));
+  Result<std::unique_ptr<Partitioner>> partitioner(const Request& request) const {
+    return make_partitioner(entry_, request.options.value_or(BackendOptions()));
   }
 
-  Status options(const Message& request) {
+  Status options(const Request& request) {
     TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
     const OpsToNotDecompose kept = made->ops_to_not_decompose(Program(registry_.ops()));
-    Message answer = {{"keep", Message::array()}, {"asks", kept.filter != nullptr}};
-    for (Name op : kept.ops) answer["keep"].push_back(op.str());
-    say(answer);
+    OptionsAnswer answer{.asks = kept.filter != nullptr};
+    for (Name op : kept.ops) answer.keep.emplace_back(op.str());
+    say(write_json(answer));
     return {};
   }
 
-  Status keep(const Message& request) {
+  Status keep(const Request& request) {
     TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
-    TRY(const Program program, parse_program(request.at("node").get<std::string>(), "node", registry_.ops()));
+    TRY(const Program program, parse_program(request.node.value_or(""), "node", registry_.ops()));
     const OpsToNotDecompose kept = made->ops_to_not_decompose(program);
     const Node* node = program.methods.empty() ? nullptr : program.methods[0]->graph->first();
     if (node == nullptr) return failure("protocol", "node", "there is no node");
@@ -197,28 +203,28 @@ class BackendServer {
     return {};
   }
 
-  Result<Program> read_program(const Message& place) const {
-    if (place.contains("text"))
-      return parse_program(place.at("text").get_ref<const std::string&>(), "program", registry_.ops());
-    const auto path = place.at("file").get<std::string>();
+  Result<Program> read_program(const StoredBytes& place) const {
+    if (place.text) return parse_program(*place.text, "program", registry_.ops());
+    const std::string& path = place.file;
     if (programs_ == nullptr || programs_->path() != path) {
       TRY(programs_, MappedFile::open(path));
     }
     const auto all = programs_->bytes();
-    const auto at = place.value("at", std::uint64_t{0});
-    const auto size = place.value("size", std::uint64_t{all.size()});
+    const auto at = place.at.value_or(0);
+    const auto size = place.size.value_or(all.size());
     if (at > all.size() || size > all.size() - at) return failure("protocol", path, "the file is too short");
     const auto bytes = all.subspan(at, size);
-    const auto form = place.value("form", std::string());
+    const std::string& form = place.form;
     if (form == compact_form) return parse_compact(bytes, path, registry_.ops());
     if (!form.empty()) return failure("protocol", "form", fmt::format("unknown form '{}'", form));
     return parse_program({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, registry_.ops());
   }
 
-  Status partition(const Message& request) {
+  Status partition(const Request& request) {
     TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
-    TRY(const Program program, read_program(request.at("program")));
-    const Method* method = program.find_method(request.at("method").get<std::string>());
+    if (!request.program) return failure("protocol", "program", "it is missing");
+    TRY(const Program program, read_program(*request.program));
+    const Method* method = program.find_method(request.method);
     if (method == nullptr) return failure("protocol", "method", "there is no such method");
     TRY(const std::optional<Proposal> proposal, made->proposal(program, *method));
     // A `worth` function cannot be sent as JSON, so in that case the worker partitions the graph itself.
@@ -231,37 +237,32 @@ class BackendServer {
     return {};
   }
 
-  // The partitions of a request, by method, as arguments for the backend.
+  // The partitions of a request, by method, as arguments for the backend. Specs are those of the request.
   struct Given {
     std::vector<Program> programs;
-    std::vector<std::vector<CompileSpec>> specs;
     std::vector<MethodPartitions> methods;
   };
 
-  Result<Given> read_partitions(const Message& request) const {
+  Result<Given> read_partitions(const Request& request) const {
     Given given;
-    const Message& rows = request.at("partitions");
-    given.programs.reserve(rows.size());
-    given.specs.reserve(rows.size());
-    for (const Message& row : rows) {
-      TRY(Program program, read_program(row.at("program")));
+    if (!request.partitions) return failure("protocol", "partitions", "there are none");
+    given.programs.reserve(request.partitions->size());
+    for (const PartitionRequest& row : *request.partitions) {
+      TRY(Program program, read_program(row.program));
       given.programs.push_back(std::move(program));
-      TRY(std::vector<CompileSpec> specs, compile_specs_of(row.value("specs", Message::array())));
-      given.specs.push_back(std::move(specs));
-      const auto method = row.value("method", std::string("forward"));
-      if (given.methods.empty() || given.methods.back().method != method)
-        given.methods.push_back({method, {}});
-      given.methods.back().partitions.push_back({&given.programs.back(), given.specs.back()});
+      if (given.methods.empty() || given.methods.back().method != row.method)
+        given.methods.push_back({row.method, {}});
+      given.methods.back().partitions.push_back({&given.programs.back(), row.specs});
     }
     return given;
   }
 
   // Answers partition by partition, so that the time limit applies to each. A failing partition is answered
   // with the backend's error, which ends the answer.
-  Status preprocess(const Message& request) {
+  Status preprocess(const Request& request) {
     TRY(const Given given, read_partitions(request));
     ResultFile file(fmt::format("result{}", ++count_));
-    jobs_ = std::clamp(request.value("jobs", 1), 1, max_jobs);
+    jobs_ = std::clamp(request.jobs.value_or(1), 1, max_jobs);
     if (traits_.together) return preprocess_together(given, file);
     std::size_t at = 0;
     for (const auto& [method, partitions] : given.methods) {
@@ -289,7 +290,7 @@ class BackendServer {
 
   Status tell(const PreprocessResult& result, const Program& partition, ResultFile& file) {
     TRY_STATUS(check(result));
-    TRY(Message json,
+    TRY(JsonValue json,
         json_of_result(result, partition, [&](const Storage& storage) { return file.place(storage); }));
     TRY_STATUS(file.write(jobs_));
     say({{"result", std::move(json)}});
@@ -304,8 +305,8 @@ class BackendServer {
     return {};
   }
 
-  bool say(const Message& message) {
-    const std::string text = message.dump(-1, ' ', true, Message::error_handler_t::replace) + "\n";
+  bool say(const JsonValue& message) {
+    const std::string text = message_line(message) + "\n";
     for (std::string_view rest = text; is_open_ && !rest.empty();) {
       const ssize_t count = ::write(output_, rest.data(), rest.size());
       if (count < 0 && errno == EINTR) continue;

@@ -17,10 +17,11 @@ namespace {
 // An unknown request must be answered with an error, and the worker must go on.
 Status refuses_unknown_calls(const std::string& program, const WorkerOptions& options) {
   TRY(const auto worker, WorkerConnection::open(program, options));
-  for (const Message& request : {Message{{"call", "no-such-call"}}, Message{{"call", "partition"}}}) {
+  for (const char* call : {"no-such-call", "partition"}) {
+    const Request request{.call = call};
     TRY(const bool is_refused, worker->is_refused(request));
     if (!is_refused)
-      return failure("test-backend", request.dump(),
+      return failure("test-backend", message_line(write_json(request)),
                      "it accepted an invalid request instead of returning an error");
   }
   return {};
@@ -36,7 +37,7 @@ Status refuses_unknown_options(const BackendEntry& entry) {
 Status describes_itself_the_same(const std::string& program, const WorkerOptions& options) {
   TRY(const auto one, WorkerConnection::open(program, options));
   TRY(const auto other, WorkerConnection::open(program, options));
-  if (json_of(one->description()) == json_of(other->description())) return {};
+  if (write_json(one->description()) == write_json(other->description())) return {};
   return failure("test-backend", "describe", "two processes describe the backend differently");
 }
 

@@ -17,6 +17,7 @@
 #include "lower/lowering_error.h"
 #include "lower/result_json.h"
 #include "lower/run_backend.h"
+#include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/parallel_for.h"
@@ -75,25 +76,18 @@ class WorkerPool {
     kept_.clear();
   }
 
-  // Runs `ask` with one process and returns the process to the pool, unless `ask` fails. Malformed JSON in an
-  // answer is an error of the worker.
+  // Runs `ask` with one process and returns the process to the pool, unless `ask` fails.
   template <typename Ask>
   auto with(Ask&& ask) -> decltype(ask(std::declval<WorkerConnection&>())) {
     TRY(std::unique_ptr<WorkerConnection> connection, take());
-    try {
-      auto answer = ask(*connection);
-      if (!answer && answer.error().code != "usage") {
-        note_kept(*connection);
-        return answer;
-      }
-      connection->forget_input();
-      give_back(std::move(connection));
-      return answer;
-    } catch (const nlohmann::json::exception& exception) {
-      auto bad = connection->bad_answer(diagnostic_of(exception));
+    auto answer = ask(*connection);
+    if (!answer && answer.error().code != "usage") {
       note_kept(*connection);
-      return bad;
+      return answer;
     }
+    connection->forget_input();
+    give_back(std::move(connection));
+    return answer;
   }
 
   const std::string& name() const { return name_; }
@@ -112,13 +106,6 @@ class WorkerPool {
   std::string id_;
   std::vector<std::unique_ptr<WorkerConnection>> idle_;
 };
-
-// Turns an error of reading an answer into a failure of the worker.
-template <typename T>
-Result<T> checked(WorkerConnection& worker, Result<T> read) {
-  if (read) return read;
-  return worker.bad_answer(read.error());
-}
 
 // --- the backend
 
@@ -213,18 +200,20 @@ class WorkerBackend : public Backend {
   // partition, in order. On failure, `results` has the results of earlier partitions.
   Status ask(std::span<const AskedPartition> asked, int jobs, std::vector<PreprocessResult>& results) const {
     return pool_->with([&](WorkerConnection& worker) -> Status {
-      Message request = {{"call", "preprocess"}, {"jobs", jobs}, {"partitions", Message::array()}};
+      Request request{.call = "preprocess", .jobs = jobs, .partitions = std::vector<PartitionRequest>()};
       for (const auto& [method, partition] : asked) {
-        TRY(Message place, worker.program_place(*partition.program));
-        request["partitions"].push_back(
-            {{"method", method}, {"program", std::move(place)}, {"specs", json_of(partition.compile_specs)}});
+        TRY(StoredBytes place, worker.program_place(*partition.program));
+        request.partitions->push_back(
+            {.method = std::string(method),
+             .program = std::move(place),
+             .specs = {partition.compile_specs.begin(), partition.compile_specs.end()}});
       }
-      const ReadBytes bytes = [&](const Message& place) { return worker.bytes(place); };
+      const ReadBytes bytes = [&](const StoredBytes& place) { return worker.bytes(place); };
       for (const auto& [method, partition] : asked) {
-        TRY(const Message answer, results.empty() ? worker.ask(request) : worker.next_line());
-        TRY(PreprocessResult result,
-            checked(worker, result_of_json(answer.at("result"), *partition.program, bytes)));
-        results.push_back(std::move(result));
+        TRY(const JsonDocument answer, results.empty() ? worker.ask(request) : worker.next_line());
+        const Json root(answer);
+        TRY(const Json result, worker.checked(root.field("result")));
+        TRY(results.emplace_back(), worker.checked(result_of_json(result, *partition.program, bytes)));
       }
       return {};
     });
@@ -311,9 +300,11 @@ class WorkerPartitioner : public Partitioner {
 
   Status ask_options() {
     return pool_->with([&](WorkerConnection& worker) -> Status {
-      TRY(const Message answer, worker.ask({{"call", "options"}, {"options", json_of(options_)}}));
-      for (const std::string& op : answer.value("keep", std::vector<std::string>())) keeps_.emplace_back(op);
-      asks_ = answer.value("asks", false);
+      TRY(const JsonDocument json, worker.ask({.call = "options", .options = options_}));
+      OptionsAnswer answer;
+      TRY_STATUS(worker.checked(read_json(Json(json), answer)));
+      for (const std::string& op : answer.keep) keeps_.emplace_back(op);
+      asks_ = answer.asks;
       return {};
     });
   }
@@ -321,25 +312,28 @@ class WorkerPartitioner : public Partitioner {
   // A failure is ignored here: the worker fails again in a call that reports it.
   bool keeps(const Node& node) const {
     const auto answer = pool_->with([&](WorkerConnection& worker) -> Result<bool> {
-      TRY(const Message kept,
-          worker.ask({{"call", "keep"}, {"options", json_of(options_)}, {"node", alone(node)}}));
-      return kept.at("keep").get<bool>();
+      TRY(const JsonDocument json, worker.ask({.call = "keep", .options = options_, .node = alone(node)}));
+      const Json root(json);
+      TRY(const Json kept, worker.checked(root.field("keep")));
+      return worker.checked(kept.boolean());
     });
     return answer && *answer;
   }
 
   Result<Answer> ask(const Program& program, const Method& method) const {
     return pool_->with([&](WorkerConnection& worker) -> Result<Answer> {
-      TRY(const Message place, worker.program_place(program));
-      TRY(const Message told, worker.ask({{"call", "partition"},
-                                          {"options", json_of(options_)},
-                                          {"program", place},
-                                          {"method", method.name.str()}}));
+      TRY(StoredBytes place, worker.program_place(program));
+      TRY(const JsonDocument json, worker.ask({.call = "partition",
+                                               .options = options_,
+                                               .program = std::move(place),
+                                               .method = std::string(method.name.str())}));
+      const Json root(json);
+      TRY(const Json answers, root.optional_field("answers"));
       Answer answer;
-      if (told.contains("answers")) {
-        TRY(answer.proposal, checked(worker, proposal_of(told, method, pool_->name(), id_)));
+      if (!answers.is_null()) {
+        TRY(answer.proposal, worker.checked(proposal_of(root, method, pool_->name(), id_)));
       } else {
-        TRY(answer.result, checked(worker, partition_result_of(told, method, pool_->name(), id_)));
+        TRY(answer.result, worker.checked(partition_result_of(root, method, pool_->name(), id_)));
       }
       return answer;
     });

@@ -13,6 +13,7 @@
 #include "depute/program/text.h"
 #include "ir/text/compact.h"
 #include "lower/result_json.h"
+#include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
@@ -119,19 +120,17 @@ WorkerConnection::~WorkerConnection() {
 }
 
 Result<WorkerDescription> WorkerConnection::describe(bool with_support) {
-  TRY(const Message answer,
-      ask({{"call", "describe"}, {"protocol", worker_protocol}, {"support", with_support}}));
-  try {
-    const int protocol = answer.at("protocol").get<int>();
-    if (protocol != worker_protocol)
-      return fail(WorkerFault::Version,
-                  fmt::format("it uses protocol {}, but this compiler uses {}", protocol, worker_protocol));
-    WorkerDescription description = description_of(answer);
-    if (description.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
-    return description;
-  } catch (const nlohmann::json::exception& exception) {
-    return bad_answer(diagnostic_of(exception));
-  }
+  TRY(const JsonDocument answer,
+      ask({.call = "describe", .protocol = worker_protocol, .support = with_support}));
+  WorkerDescription description;
+  const Status read = read_json(Json(answer), description);
+  // Another version may have other members.
+  if (description.protocol != 0 && description.protocol != worker_protocol)
+    return fail(WorkerFault::Version, fmt::format("it uses protocol {}, but this compiler uses {}",
+                                                  description.protocol, worker_protocol));
+  TRY_STATUS(checked(read));
+  if (description.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
+  return description;
 }
 
 Result<std::vector<SupportRow>> WorkerConnection::support() {
@@ -139,35 +138,35 @@ Result<std::vector<SupportRow>> WorkerConnection::support() {
   return std::move(description.support);
 }
 
-Result<Message> WorkerConnection::program_place(const Program& program) {
+Result<StoredBytes> WorkerConnection::program_place(const Program& program) {
   has_input_ = true;
   const std::string stem = fmt::format("{}/in/{}", folder_.path(), ++inputs_);
   DataFolder data(stem + ".bin");
   const PrintOptions options = {.max_inline_bytes = max_spelled_bytes,
                                 .place_of_data = [&](const Storage& storage) { return data.place(storage); }};
   const std::string text =
-      description_.reads_compact ? print_compact(program, options) : print(program, options);
+      description_.reads_compact() ? print_compact(program, options) : print(program, options);
   TRY(const bool has_data, data.finish());
   if (has_data) written_.push_back(stem + ".bin");
-  if (description_.reads_compact) return compact_place(text);
-  if (text.size() <= max_told_bytes) return Message{{"text", text}};
+  if (description_.reads_compact()) return compact_place(text);
+  if (text.size() <= max_told_bytes) return StoredBytes{.text = text};
   written_.push_back(stem + ".ir");
   TRY_STATUS(write_text_file(stem + ".ir", text));
-  return Message{{"file", stem + ".ir"}};
+  return StoredBytes{.file = stem + ".ir"};
 }
 
 // All programs of one request are in one file.
-Result<Message> WorkerConnection::compact_place(std::string_view compact) {
+Result<StoredBytes> WorkerConnection::compact_place(std::string_view compact) {
   if (!programs_) {
     programs_path_ = fmt::format("{}/in/{}.programs", folder_.path(), inputs_);
     TRY(OutputFile out, OutputFile::create(programs_path_));
     programs_.emplace(std::move(out));
     written_.push_back(programs_path_);
   }
-  const Message place = {{"file", programs_path_},
-                         {"form", compact_form},
-                         {"at", programs_->position()},
-                         {"size", compact.size()}};
+  const StoredBytes place = {.file = programs_path_,
+                             .form = std::string(compact_form),
+                             .at = programs_->position(),
+                             .size = compact.size()};
   TRY_STATUS(programs_->write(std::as_bytes(std::span(compact))));
   return place;
 }
@@ -187,46 +186,45 @@ void WorkerConnection::forget_input() {
   close_result();
 }
 
-Result<Message> WorkerConnection::ask(const Message& request) {
+Result<JsonDocument> WorkerConnection::ask(const Request& request) {
   request_ = request;
   TRY_STATUS(close_programs());
-  return read(process_->ask(request.dump(-1, ' ', true, Message::error_handler_t::replace)));
+  return read(process_->ask(message_line(write_json(request))));
 }
 
-Result<Message> WorkerConnection::next_line() {
+Result<JsonDocument> WorkerConnection::next_line() {
   return read(process_->next_line());
 }
 
-Result<bool> WorkerConnection::is_refused(const Message& request) {
-  TRY(const std::string line, process_->ask(request.dump()));
-  const Message answer = Message::parse(line, nullptr, false);
-  return answer.is_object() && answer.contains("error");
+Result<bool> WorkerConnection::is_refused(const Request& request) {
+  TRY(const std::string line, process_->ask(message_line(write_json(request))));
+  const auto answer = parse_message(line);
+  return answer && !Json(*answer).optional_field("error")->is_null();
 }
 
-Result<Message> WorkerConnection::read(Result<std::string> line) {
+Result<JsonDocument> WorkerConnection::read(Result<std::string> line) {
   if (!line) return keep_input(Failure(line.error()));
-  Message answer = Message::parse(*line, nullptr, false);
-  if (answer.is_discarded() || !answer.is_object())
+  Result<JsonDocument> answer = parse_message(*line);
+  if (!answer)
     return fail(WorkerFault::BadAnswer,
                 fmt::format("its answer is not a JSON object: '{}'", printable(line->substr(0, 80))));
-  if (!answer.contains("error")) return answer;
-  try {
-    Diagnostic told = diagnostic_of_json(answer.at("error"));
-    if (told.code == "usage") return Failure(std::move(told));
-    Failure refused = fail(WorkerFault::Refused, told.message);
-    if (!told.where.empty()) refused.error().where += ": " + told.where;
-    refused.error().hint = told.hint;
-    refused.error().source = told.source;
-    return refused;
-  } catch (const nlohmann::json::exception& exception) {
-    return bad_answer(diagnostic_of(exception));
-  }
+  const Json root(*answer);
+  TRY(const Json error, root.optional_field("error"));
+  if (error.is_null()) return answer;
+  Diagnostic told{.code = "worker"};
+  TRY_STATUS(checked(error.is_string() ? read_json(error, told.message) : read_json(error, told)));
+  if (told.code == "usage") return Failure(std::move(told));
+  Failure refused = fail(WorkerFault::Refused, told.message);
+  if (!told.where.empty()) refused.error().where += ": " + told.where;
+  refused.error().hint = told.hint;
+  refused.error().source = told.source;
+  return refused;
 }
 
 Failure WorkerConnection::bad_answer(const Diagnostic& fault) {
   return fail(WorkerFault::BadAnswer,
-              fmt::format("its answer to '{}' is invalid: {}{}{}", request_.value("call", std::string()),
-                          printable(fault.where), fault.where.empty() ? "" : ": ", printable(fault.message)));
+              fmt::format("its answer to '{}' is invalid: {}{}{}", request_.call, printable(fault.where),
+                          fault.where.empty() ? "" : ": ", printable(fault.message)));
 }
 
 Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
@@ -236,12 +234,12 @@ Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
 // Keeps the input of the failed call, if it had one, and removes all other files.
 Failure WorkerConnection::keep_input(Failure failure) {
   if (!options_.keeps_input || !has_input_ || folder_.path().empty()) return failure;
-  const Message replay = {{"program", program_}, {"request", request_}};
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_.path(), error)) {
     if (entry.path().filename() != "in") remove_folder(entry.path().string());
   }
-  if (!write_text_file(folder_.path() + "/replay.json", replay.dump(1) + "\n")) return failure;
+  const std::string replay = dump_json(write_json(Replay{program_, request_}), 1);
+  if (!write_text_file(folder_.path() + "/replay.json", replay)) return failure;
   failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
   kept_folder_ = folder_.release();
   return failure;
@@ -287,19 +285,19 @@ Result<std::shared_ptr<const Storage>> WorkerConnection::result_bytes(std::size_
   return Storage::mapped(result_, result_->bytes().subspan(at, size));
 }
 
-Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const Message& place) {
-  if (place.contains("text")) return storage_of(place.at("text").get<std::string>());
-  if (place.contains("hex")) {
-    TRY(auto made, bytes_of_hex(place.at("hex").get<std::string>()));
+Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const StoredBytes& place) {
+  if (place.text) return storage_of(*place.text);
+  if (place.hex) {
+    TRY(auto made, bytes_of_hex(*place.hex));
     return Storage::owned(std::move(made));
   }
-  TRY_STATUS(open_result(place.at("file").get<std::string>()));
+  TRY_STATUS(open_result(place.file));
   struct stat info{};
   if (fstat(result_descriptor_, &info) != 0)
     return failure("file", printable(result_name_), std::strerror(errno));
   const auto all = static_cast<std::uint64_t>(info.st_size);
-  const auto at = place.value("at", std::uint64_t{0});
-  const auto size = place.value("size", all);
+  const auto at = place.at.value_or(0);
+  const auto size = place.size.value_or(all);
   if (at > all || size > all - at)
     return failure("file", printable(result_name_),
                    fmt::format("it has {} bytes, but {} from {} are referenced", all, size, at));

@@ -36,35 +36,40 @@ class WorkerConnection {
 
   // Prepares the program for the next request. Uses the compact form if the worker reads it, else {"text":
   // ..}, or {"file": ..} for a longer program. forget_input() removes the files.
-  Result<Message> program_place(const Program& program);
+  Result<StoredBytes> program_place(const Program& program);
   void forget_input();
 
-  // Returns the worker's answer. If the answer is an error, returns that error.
-  Result<Message> ask(const Message& request);
+  // Returns the worker's answer, a JSON object. If the answer is an error, returns that error.
+  Result<JsonDocument> ask(const Request& request);
   // Returns a further line of the same answer.
-  Result<Message> next_line();
+  Result<JsonDocument> next_line();
   // True if the worker answers with an error.
-  Result<bool> is_refused(const Message& request);
+  Result<bool> is_refused(const Request& request);
 
   // Returns the bytes that an answer names: {"text": ..}, {"hex": ..} or {"file": .., "at": .., "size": ..}.
   // The file is in the worker's folder.
-  Result<std::shared_ptr<const Storage>> bytes(const Message& place);
+  Result<std::shared_ptr<const Storage>> bytes(const StoredBytes& place);
 
   // The folder that is kept after a failure, or "".
   const std::string& kept_folder() const { return kept_folder_; }
 
   // Returns a failure that names the kept input.
   Failure fail(WorkerFault fault, std::string message);
-  // Converts an error about an answer to a failure of the worker.
-  Failure bad_answer(const Diagnostic& fault);
+  // Turns an error of reading an answer into a failure of the worker.
+  template <typename T>
+  Result<T> checked(Result<T> read) {
+    if (read) return read;
+    return bad_answer(read.error());
+  }
 
  private:
   WorkerConnection(TemporaryFolder folder, std::string program, const WorkerOptions& options)
       : folder_(std::move(folder)), program_(std::move(program)), options_(options) {}
   Result<WorkerDescription> describe(bool with_support);
-  Result<Message> compact_place(std::string_view compact);
+  Result<StoredBytes> compact_place(std::string_view compact);
   Status close_programs();
-  Result<Message> read(Result<std::string> line);
+  Result<JsonDocument> read(Result<std::string> line);
+  Failure bad_answer(const Diagnostic& fault);
   Failure keep_input(Failure failure);
   Status open_result(const std::string& name);
   void close_result();
@@ -75,7 +80,7 @@ class WorkerConnection {
   WorkerOptions options_;
   std::unique_ptr<WorkerProcess> process_;
   WorkerDescription description_;
-  Message request_;  // the last request
+  Request request_;  // the last request
   int inputs_ = 0;
   bool has_input_ = false;  // the last request contains a program
   std::vector<std::string> written_;
@@ -92,5 +97,15 @@ class WorkerConnection {
   WorkerConnection(const WorkerConnection&) = delete;
   WorkerConnection& operator=(const WorkerConnection&) = delete;
 };
+
+// Content of replay.json.
+struct Replay {
+  std::string program;
+  Request request;
+};
+
+void fields(auto& visit, Replay& replay) {
+  visit("program", replay.program, "request", replay.request);
+}
 
 }  // namespace depute

@@ -1,5 +1,6 @@
 """What may be named where: ops in their records, backends in their folders."""
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -218,3 +219,37 @@ def test_a_type_is_defined_once():
 def test_entities_are_found():
     text = "namespace a { struct B { enum class C { X }; }; namespace { class D {}; } class E : public B { void f() {} }; struct F; struct B::G {}; }"
     assert list(entities(text)) == ["a::B", "a::E"]
+
+
+# --- layers of the Python package
+
+PACKAGE = ROOT / "python" / "depute"
+
+
+def is_for_types_only(node):
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imported(path):
+    """Modules of the package that a module imports, also inside of functions. The package itself is nobody's layer: it
+    finds names for users, and methods that are short for a later step call that step by its public name."""
+    found, waiting = set(), [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        waiting += [] if is_for_types_only(node) else ast.iter_child_nodes(node)
+        if not isinstance(node, ast.ImportFrom) or node.level == 0:
+            continue
+        folder = path.parents[node.level - 1]
+        place = folder.joinpath(*(node.module or "").split("."))
+        names = [place / alias.name for alias in node.names] if place.is_dir() else [place]
+        found |= {name.with_suffix(".py") for name in names if name.with_suffix(".py").exists()}
+    return found
+
+
+def test_modules_of_the_package_are_layers():
+    left = {path: imported(path) for path in PACKAGE.rglob("*.py")}
+    assert PACKAGE / "graph.py" in left[PACKAGE / "program.py"]
+    while free := [path for path, needed in left.items() if not needed & set(left)]:
+        for path in free:
+            del left[path]
+    assert not left, f"some of these import each other in a circle: {sorted(path.name for path in left)}"

@@ -1,4 +1,4 @@
-// Writes the comparison of two lowerings as text and as JSON.
+// Writes the comparison of two lowerings as text.
 //
 //   Moved: 1 node
 //     model.py:12 (features.relu)
@@ -7,7 +7,6 @@
 
 #include "depute/program/result.h"
 #include "tools/diff/diff.h"
-#include "tools/report/report_json.h"
 #include "tools/report/undelegated.h"
 
 namespace depute {
@@ -129,49 +128,6 @@ std::string only_line(const NodeReport& node) {
   return fmt::format("    {}: {}\n", node_name(node), printable(node.owner));
 }
 
-using Json = nlohmann::ordered_json;
-
-Json reasons_json(const NodeReport& node) {
-  Json reasons = Json::array();
-  for (const auto& [backend, verdict] : node.reasons) reasons.push_back(reason_json(backend, verdict));
-  return reasons;
-}
-
-Json node_of_both_json(const DiffNode& node) {
-  auto delegate = [](const NodeReport& each) {
-    return is_delegated(each) ? Json(each.delegate.str()) : Json(nullptr);
-  };
-  return {{"method", node.after.method.str()},
-          {"graph", node.after.graph.str()},
-          {"name", node.after.node.str()},
-          {"name_before", node.before.node.str()},
-          {"op", node.after.op.str()},
-          {"source", node.after.source.str()},
-          {"owner_before", node.before.owner},
-          {"owner_after", node.after.owner},
-          {"delegate_before", delegate(node.before)},
-          {"delegate_after", delegate(node.after)},
-          {"reasons_before", reasons_json(node.before)},
-          {"reasons_after", reasons_json(node.after)}};
-}
-
-Json delegate_diff_json(const DiffDelegate& delegate) {
-  Json parts = Json::array();
-  for (const auto& [place, count] : delegate.parts)
-    parts.push_back({{"place", place.empty() ? Json(nullptr) : Json(place)}, {"nodes", count}});
-  return {{"name", delegate.name},
-          {"is_new", delegate.is_new},
-          {"nodes", delegate.nodes},
-          {"parts", std::move(parts)}};
-}
-
-template <typename T, typename Make>
-Json list_json(const std::vector<T>& items, const Make& make) {
-  Json list = Json::array();
-  for (const T& item : items) list.push_back(make(item));
-  return list;
-}
-
 }  // namespace
 
 std::string diff_text(const LoweringDiff& diff, std::size_t top) {
@@ -190,43 +146,6 @@ std::string diff_text(const LoweringDiff& diff, std::size_t top) {
   for (const std::string& line : diff.not_compared)
     text += fmt::format("Not compared: {}\n", printable(line));
   return text + (diff.is_same() ? "No difference\n" : "");
-}
-
-std::string diff_json(const LoweringDiff& diff) {
-  Json json = {{"version", 1}, {"before", diff.before}, {"after", diff.after}, {"same", diff.is_same()}};
-  json["figures"] = list_json(diff.figures, [](const DiffFigure& figure) {
-    return Json{{"name", figure.name}, {"before", figure.before}, {"after", figure.after}};
-  });
-  json["moved"] = list_json(diff.moved, node_of_both_json);
-  json["other_reason"] = list_json(diff.other_reason, node_of_both_json);
-  json["only_before"] = list_json(diff.only_before, node_report_json);
-  json["only_after"] = list_json(diff.only_after, node_report_json);
-  json["delegates"] = list_json(diff.delegates, delegate_diff_json);
-  json["instructions"] = list_json(diff.calls, [](const DiffCall& call) {
-    return Json{
-        {"method", call.method}, {"callee", call.callee}, {"before", call.before}, {"after", call.after}};
-  });
-  json["payloads"] = list_json(diff.payloads, [](const DiffPayload& payload) {
-    return Json{{"change", name(payload.change)},
-                {"method", payload.method},
-                {"backend_id", payload.backend_id},
-                {"bytes_before", payload.bytes_before},
-                {"bytes_after", payload.bytes_after}};
-  });
-  json["weights"] = list_json(diff.weights, [](const DiffWeight& weight) {
-    return Json{{"change", name(weight.change)},
-                {"name", weight.name},
-                {"bytes_before", weight.bytes_before},
-                {"bytes_after", weight.bytes_after}};
-  });
-  json["layers"] = list_json(changed_layers(diff.weights), [](const DiffLayer& layer) {
-    return Json{{"name", layer.name},
-                {"weights", layer.weights},
-                {"bytes_before", layer.bytes_before},
-                {"bytes_after", layer.bytes_after}};
-  });
-  json["not_compared"] = diff.not_compared;
-  return dump_json(json, 1);
 }
 
 }  // namespace depute

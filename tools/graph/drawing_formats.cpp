@@ -8,16 +8,14 @@
 #include <algorithm>
 
 #include "depute/program/result.h"
+#include "support/fields.h"
 #include "tools/graph/drawing.h"
 #include "tools/report/html.h"
-#include "tools/report/report_json.h"
 
 namespace depute {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json key_value(std::string_view key, std::string_view value) {
+JsonValue key_value(std::string_view key, std::string_view value) {
   return {{"key", key}, {"value", value}};
 }
 
@@ -31,23 +29,23 @@ std::string tint(std::string_view color) {
   return mixed;
 }
 
-Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColors& colors) {
+JsonValue drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColors& colors) {
   std::string space = node.module;
   std::ranges::replace(space, '.', '/');
-  Json json = {{"id", node.id}, {"label", node.label}, {"namespace", space}};
-  if (node.graph) json["subgraphIds"] = Json::array({*node.graph});
-  json["attrs"] = Json::array();
+  JsonValue json = {{"id", node.id}, {"label", node.label}, {"namespace", space}};
+  if (node.graph) json["subgraphIds"] = JsonValue::array({*node.graph});
+  json["attrs"] = JsonValue::array();
   for (const auto& [key, value] : node.facts) json["attrs"].push_back(key_value(key, value));
-  json["incomingEdges"] = Json::array();
+  json["incomingEdges"] = JsonValue::array();
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     json["incomingEdges"].push_back({{"sourceNodeId", graph.nodes[node.inputs[i].source].id},
                                      {"sourceNodeOutputId", fmt::format("{}", node.inputs[i].output)},
                                      {"targetNodeInputId", fmt::format("{}", i)}});
   }
-  json["outputsMetadata"] = Json::array();
+  json["outputsMetadata"] = JsonValue::array();
   for (std::size_t i = 0; i < node.types.size(); ++i)
     json["outputsMetadata"].push_back(
-        {{"id", fmt::format("{}", i)}, {"attrs", Json::array({key_value("type", node.types[i])})}});
+        {{"id", fmt::format("{}", i)}, {"attrs", JsonValue::array({key_value("type", node.types[i])})}});
   if (!node.owner.empty()) {
     const std::string_view color = colors.of(node.owner);
     json["style"] = {{"backgroundColor", tint(color)}, {"borderColor", color}};
@@ -82,9 +80,9 @@ std::string dot_node(std::size_t graph, std::size_t number, const DrawnNode& nod
 
 std::string drawing_json(const Drawing& drawing) {
   OwnerColors colors;
-  Json graphs = Json::array();
+  JsonValue graphs = JsonValue::array();
   for (const DrawnGraph& graph : drawing.graphs) {
-    Json nodes = Json::array();
+    JsonValue nodes = JsonValue::array();
     for (const DrawnNode& node : graph.nodes) nodes.push_back(drawn_node_json(graph, node, colors));
     graphs.push_back({{"id", graph.id}, {"nodes", std::move(nodes)}});
   }

@@ -1,17 +1,16 @@
 #include "tools/profile/debug_map.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
 
 #include "depute/program/walk.h"
+#include "depute/tools/report.h"
 #include "ops/own_ops.h"
+#include "read/read_debug_map.h"
 
 namespace depute {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Returns the debug handles of all nodes in a delegate, including nested delegates. Calls of nested delegates
 // are not user nodes and are left out.
@@ -45,132 +44,106 @@ void collect_calls(const Program& program, std::map<std::uint32_t, const Delegat
   }
 }
 
-// Written as a list, since identifiers are numbers or strings and JSON keys must be strings.
-Json delegate_map_json(const DebugHandleMap& map) {
-  Json json = Json::array();
-  for (const auto& [identifier, handles] : map) {
-    Json id = std::visit([](const auto& value) { return Json(value); }, identifier);
-    json.push_back({{"identifier", std::move(id)}, {"handles", handles}});
-  }
-  return json;
-}
-
-// Writes a delegate and its nested delegates, each with its backend's map.
-Json delegate_json(const Delegate& delegate) {
-  Json json = {{"delegate", delegate.name.str()},
-               {"handles", handles_of(delegate)},
-               {"delegate_map", delegate_map_json(delegate.debug_handle_map)}};
-  if (delegate.original == nullptr) return json;
+// Describes a delegate and its nested delegates, each with its backend's map.
+void describe(const Delegate& delegate, MappedInstruction& mapped) {
+  mapped.delegate = delegate.name.str();
+  const std::set<std::uint32_t> handles = handles_of(delegate);
+  mapped.handles.assign(handles.begin(), handles.end());
+  mapped.pieces.emplace();
+  for (const auto& [identifier, covered] : delegate.debug_handle_map)
+    mapped.pieces->push_back({identifier, covered});
+  if (delegate.original == nullptr) return;
   for (const auto& inner : delegate.original->delegates) {
-    Json nested = {{"name", inner->backend_id}};
-    nested.update(delegate_json(*inner));
-    json["delegates"].push_back(std::move(nested));
+    MappedInstruction& nested = mapped.delegates.emplace_back();
+    nested.name = inner->backend_id;
+    describe(*inner, nested);
   }
-  return json;
 }
 
-class MapWriter {
- public:
-  explicit MapWriter(const Program& program) : program_(program) {}
+MappedNode mapped_call(const Delegate& delegate) {
+  const std::set<std::uint32_t> handles = handles_of(delegate);
+  return {.delegate = std::string(delegate.name.str()),
+          .handles = std::vector<std::uint32_t>(handles.begin(), handles.end())};
+}
 
-  Json methods(const Plan& plan) const {
-    Json json = Json::object();
-    for (const ExecutionPlan& method : plan.methods) {
-      Json instructions = Json::array();
-      for (std::size_t i = 0; i < method.instructions.size(); ++i) {
-        instructions.push_back(instruction(method, i));
-      }
-      json[method.name] = {{"instructions", std::move(instructions)}};
-    }
-    return json;
-  }
+MappedNode mapped_source(const SourceLocation* source) {
+  MappedNode node;
+  if (source == nullptr) return node;
+  node.file = source->file.str();
+  if (!node.file.empty()) node.line = source->line;
+  node.module = source->module_path.str();
+  node.op = source->original_op.str();
+  return node;
+}
 
-  // The source of each node, by handle.
-  Json handles() const {
-    std::map<std::uint32_t, const SourceLocation*> sources;
-    for_each_nested_node(program_, [&](const Node& node) {
-      for_each_origin(node, [&](const NodeOrigin& origin) {
-        if (origin.debug_handle == 0) return;
-        const SourceLocation*& source = sources[origin.debug_handle];
-        if (source == nullptr) source = origin.source;
-      });
+// Returns the source of each node, by handle. A delegate call is not a user node; it leads to the delegate's
+// nodes.
+std::map<std::uint32_t, MappedNode> mapped_nodes(const Program& program) {
+  std::map<std::uint32_t, const SourceLocation*> sources;
+  for_each_nested_node(program, [&](const Node& node) {
+    for_each_origin(node, [&](const NodeOrigin& origin) {
+      if (origin.debug_handle == 0) return;
+      const SourceLocation*& source = sources[origin.debug_handle];
+      if (source == nullptr) source = origin.source;
     });
-    std::map<std::uint32_t, const Delegate*> calls;
-    collect_calls(program_, calls);
-    Json json = Json::object();
-    for (const auto& [handle, source] : sources) {
-      auto call = calls.find(handle);
-      json[std::to_string(handle)] = call == calls.end() ? source_json(source) : call_json(*call->second);
-    }
-    return json;
+  });
+  std::map<std::uint32_t, const Delegate*> calls;
+  collect_calls(program, calls);
+  std::map<std::uint32_t, MappedNode> nodes;
+  for (const auto& [handle, source] : sources) {
+    const auto call = calls.find(handle);
+    nodes.emplace(handle, call == calls.end() ? mapped_source(source) : mapped_call(*call->second));
   }
+  return nodes;
+}
 
- private:
-  // A delegate call is not a user node; it leads to the delegate's nodes.
-  static Json call_json(const Delegate& delegate) {
-    return {{"delegate", delegate.name.str()}, {"handles", handles_of(delegate)}};
+std::vector<std::uint32_t> own_handles(const ExecutionPlan& method, std::size_t number) {
+  std::set<std::uint32_t> handles = {method.debug_handles[number]};
+  auto replaced = method.replaced_handles.find(number);
+  if (replaced != method.replaced_handles.end())
+    handles.insert(replaced->second.begin(), replaced->second.end());
+  handles.erase(0);
+  return {handles.begin(), handles.end()};
+}
+
+MappedInstruction mapped_instruction(const Program& program, const ExecutionPlan& method,
+                                     std::size_t number) {
+  const Instruction& instruction = method.instructions[number];
+  const auto index = static_cast<std::size_t>(instruction.index);
+  MappedInstruction mapped{.index = number, .handles = own_handles(method, number)};
+  switch (instruction.kind) {
+    case Instruction::Kind::KernelCall:
+      mapped.kind = "kernel";
+      mapped.name = method.operators[index].str();
+      break;
+    case Instruction::Kind::DelegateCall:
+      mapped.kind = "delegate";
+      mapped.name = method.delegates[index].backend_id;
+      describe(*program.delegates[method.called_delegate(number)], mapped);
+      break;
+    case Instruction::Kind::MoveCall:
+      mapped.kind = "move";
+      break;
+    case Instruction::Kind::JumpFalseCall:
+      mapped.kind = "jump";
+      break;
+    case Instruction::Kind::FreeCall:
+      mapped.kind = "free";
+      break;
   }
-
-  static Json source_json(const SourceLocation* source) {
-    Json json = Json::object();
-    if (source == nullptr) return json;
-    if (!source->file.empty()) json = {{"file", source->file.str()}, {"line", source->line}};
-    if (!source->module_path.empty()) json["module"] = source->module_path.str();
-    if (!source->original_op.empty()) json["op"] = source->original_op.str();
-    return json;
-  }
-
-  static Json own_handles(const ExecutionPlan& method, std::size_t number) {
-    std::set<std::uint32_t> handles = {method.debug_handles[number]};
-    auto replaced = method.replaced_handles.find(number);
-    if (replaced != method.replaced_handles.end())
-      handles.insert(replaced->second.begin(), replaced->second.end());
-    handles.erase(0);
-    return handles;
-  }
-
-  Json instruction(const ExecutionPlan& method, std::size_t number) const {
-    const Instruction& instruction = method.instructions[number];
-    Json own = own_handles(method, number);
-    Json json = {{"index", number}};
-    switch (instruction.kind) {
-      case Instruction::Kind::KernelCall: {
-        const PlanOperator& op = method.operators[static_cast<std::size_t>(instruction.index)];
-        json.update({{"kind", "kernel"}, {"name", op.str()}, {"handles", std::move(own)}});
-        break;
-      }
-      case Instruction::Kind::DelegateCall: {
-        const PlanDelegate& called = method.delegates[static_cast<std::size_t>(instruction.index)];
-        const Delegate& delegate = *program_.delegates[method.called_delegate(number)];
-        json.update({{"kind", "delegate"}, {"name", called.backend_id}});
-        json.update(delegate_json(delegate));
-        break;
-      }
-      case Instruction::Kind::MoveCall:
-        json.update({{"kind", "move"}, {"handles", std::move(own)}});
-        break;
-      case Instruction::Kind::JumpFalseCall:
-        json.update({{"kind", "jump"}, {"handles", std::move(own)}});
-        break;
-      case Instruction::Kind::FreeCall:
-        json.update({{"kind", "free"}, {"handles", std::move(own)}});
-        break;
-    }
-    return json;
-  }
-
-  const Program& program_;
-};
+  return mapped;
+}
 
 }  // namespace
 
 std::string debug_map_json(const Program& lowered, const Plan& plan, const std::string& file) {
-  MapWriter writer(lowered);
-  Json json = {{"version", 1}, {"program", file}};
-  json["methods"] = writer.methods(plan);
-  json["handles"] = writer.handles();
-  // Names from the file may contain invalid UTF-8: the bytes are replaced.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  DebugMap map{.program = file, .nodes = mapped_nodes(lowered)};
+  for (const ExecutionPlan& method : plan.methods) {
+    MappedMethod& mapped = map.methods[method.name];
+    for (std::size_t i = 0; i < method.instructions.size(); ++i)
+      mapped.instructions.push_back(mapped_instruction(lowered, method, i));
+  }
+  return dump_json(write_json(map), 1);
 }
 
 std::string debug_map(const Executable& executable, const std::string& name) {

@@ -99,11 +99,25 @@ std::string identifier_of(const EtEvent& event) {
   return event.delegate_text.empty() ? std::to_string(event.delegate_id) : std::string(event.delegate_text);
 }
 
+using Handles = std::vector<std::uint32_t>;
+
+// Visits the pieces of a delegate call and of nested delegates, whose backends name the same instruction.
+template <typename Visit>
+void for_each_piece(const MappedInstruction& entry, const Visit& visit) {
+  if (entry.pieces) {
+    for (const auto& [identifier, handles] : *entry.pieces) {
+      const auto* name = std::get_if<std::string>(&identifier);
+      visit(name != nullptr ? *name : std::to_string(std::get<std::int64_t>(identifier)), handles);
+    }
+  }
+  for (const MappedInstruction& nested : entry.delegates) for_each_piece(nested, visit);
+}
+
 // A map for a program without a debug map: instructions without nodes.
 DebugMap map_of(const PteContents& program) {
   DebugMap map;
   for (const ExecutionPlan& method : program.methods) {
-    std::vector<MappedInstruction>& instructions = map.methods[method.name];
+    std::vector<MappedInstruction>& instructions = map.methods[method.name].instructions;
     for (const Instruction& each : method.instructions) {
       MappedInstruction& entry = instructions.emplace_back();
       const auto index = static_cast<std::size_t>(each.index);
@@ -130,7 +144,7 @@ class Places {
   std::string lines(const std::vector<std::uint32_t>& handles) const {
     std::map<std::string, std::set<std::int64_t>> by_file;
     for (const MappedNode* node : nodes(handles)) {
-      if (!node->file.empty()) by_file[node->file].insert(node->line);
+      if (!node->file.empty()) by_file[node->file].insert(node->line.value_or(0));
     }
     std::string text;
     for (const auto& [file, lines] : by_file) {
@@ -175,7 +189,8 @@ class Places {
       const MappedNode* node = add(handle);
       if (node == nullptr) continue;
       found.push_back(node);
-      for (const std::uint32_t inner : node->handles) {
+      if (!node->handles) continue;
+      for (const std::uint32_t inner : *node->handles) {
         if (const MappedNode* other = add(inner)) found.push_back(other);
       }
     }
@@ -243,13 +258,14 @@ class Joiner {
   // Without a map, all runs belong to one unnamed method.
   Result<std::string> method_of(const EtRun& run) const {
     if (map_.methods.empty()) return std::string();
-    if (!inputs_.method.empty() && !map_.methods.contains(inputs_.method))
+    if (!inputs_.method.empty() && map_.methods.count(inputs_.method) == 0)
       return failure("usage", "--method", fmt::format("there is no method '{}'", inputs_.method));
     std::vector<std::string> fitting;
-    for (const auto& [name, instructions] : map_.methods) {
-      if ((inputs_.method.empty() || name == inputs_.method) && fits(run, instructions))
+    for (const auto& [name, method] : map_.methods) {
+      if ((inputs_.method.empty() || name == inputs_.method) && fits(run, method.instructions))
         fitting.push_back(name);
     }
+    std::ranges::sort(fitting);
     if (fitting.size() > 1) keep_known(run, fitting);
     if (fitting.size() == 1) return fitting[0];
     const std::string& other = inputs_.map.empty() ? inputs_.program_name : inputs_.map_name;
@@ -265,8 +281,9 @@ class Joiner {
   // Delegate calls look alike. Prefers the only method that knows all traced pieces of its delegates.
   void keep_known(const EtRun& run, std::vector<std::string>& fitting) const {
     std::vector<std::string> known;
-    std::ranges::copy_if(fitting, std::back_inserter(known),
-                         [&](const std::string& name) { return knows_pieces(run, map_.methods.at(name)); });
+    std::ranges::copy_if(fitting, std::back_inserter(known), [&](const std::string& name) {
+      return knows_pieces(run, map_.methods.at(name).instructions);
+    });
     if (known.size() == 1) fitting = std::move(known);
   }
 
@@ -277,9 +294,11 @@ class Joiner {
       const std::string identifier = identifier_of(event);
       const std::string counted = counters[event.instruction].count(identifier);
       const MappedInstruction& entry = instructions[static_cast<std::size_t>(event.instruction)];
-      return std::ranges::any_of(entry.pieces, [&](const auto& piece) {
-        return piece.first == identifier || (!counted.empty() && piece.first == counted);
+      bool is_known = false;
+      for_each_piece(entry, [&](const std::string& name, const Handles&) {
+        is_known |= name == identifier || (!counted.empty() && name == counted);
       });
+      return is_known;
     });
   }
 
@@ -377,7 +396,7 @@ class Joiner {
     ProfiledInstruction instruction{.index = index, .ticks = all.ticks, .calls = all.calls};
     const auto found = map_.methods.find(method);
     const MappedInstruction* entry =
-        found == map_.methods.end() ? nullptr : &found->second[static_cast<std::size_t>(index)];
+        found == map_.methods.end() ? nullptr : &found->second.instructions[static_cast<std::size_t>(index)];
     if (entry != nullptr) {
       instruction.name =
           entry->delegate.empty() ? entry->name : fmt::format("{} ({})", entry->delegate, entry->name);
@@ -389,7 +408,7 @@ class Joiner {
     }
     if (instruction.name.empty())
       instruction.name = entry == nullptr || entry->kind.empty() ? "instruction" : entry->kind;
-    std::map<std::string_view, std::ptrdiff_t> surplus;
+    std::map<std::string, std::ptrdiff_t> surplus;
     if (entry != nullptr) surplus = surplus_of(*entry, spent);
     for (const auto& [identifier, piece] : spent.pieces) {
       const bool is_known = !piece.counted.empty() && surplus[name_of_counted(piece.counted)] == 0;
@@ -401,16 +420,16 @@ class Joiner {
 
   // Counts by name how many more pieces the compiler made than the runtime traced. If the number is not 0,
   // pieces cannot be matched: the runtime dropped or added some.
-  static std::map<std::string_view, std::ptrdiff_t> surplus_of(const MappedInstruction& entry,
-                                                               const InstructionSpent& spent) {
-    std::map<std::string_view, std::ptrdiff_t> surplus;
-    for (const auto& [identifier, handles] : entry.pieces) ++surplus[name_of_counted(identifier)];
+  static std::map<std::string, std::ptrdiff_t> surplus_of(const MappedInstruction& entry,
+                                                          const InstructionSpent& spent) {
+    std::map<std::string, std::ptrdiff_t> surplus;
+    for_each_piece(entry, [&](const std::string& name, const Handles&) { ++surplus[name_of_counted(name)]; });
     for (const auto& [identifier, piece] : spent.pieces) --surplus[name_of_counted(piece.counted)];
     return surplus;
   }
 
   // Returns "Convolution" for "Convolution #3".
-  static std::string_view name_of_counted(std::string_view text) {
+  static std::string name_of_counted(const std::string& text) {
     return text.substr(0, std::min(text.size(), text.rfind(" #")));
   }
 
@@ -419,11 +438,11 @@ class Joiner {
                            const std::string& counted, const Spent& spent) const {
     ProfiledPiece piece{.identifier = identifier, .ticks = spent.ticks, .calls = spent.calls};
     if (entry == nullptr) return piece;
-    for (const auto& [name, handles] : entry->pieces) {
-      if (name != identifier && (counted.empty() || name != counted)) continue;
+    for_each_piece(*entry, [&](const std::string& name, const Handles& handles) {
+      if (name != identifier && (counted.empty() || name != counted)) return;
       piece.lines = places_.lines(handles);
       piece.module = places_.module(handles);
-    }
+    });
     return piece;
   }
 

@@ -1,4 +1,4 @@
-// Writes a profile as text in 80 columns, as JSON, and as a page. Ticks are nanoseconds.
+// Writes a profile as text in 80 columns, and as a page. Ticks are nanoseconds.
 //
 //   By source line               ms a run      %
 //     model.py:12, 14               0.400   78.4
@@ -12,7 +12,6 @@
 #include "tools/report/colors.h"
 #include "tools/report/html.h"
 #include "tools/report/page_parts.h"
-#include "tools/report/report_json.h"
 
 namespace depute {
 namespace {
@@ -136,28 +135,6 @@ class ProfileTextWriter {
   std::string out_;
 };
 
-using ProfileJson = nlohmann::ordered_json;
-
-ProfileJson rows_json(const std::vector<ProfileRow>& rows) {
-  ProfileJson json = ProfileJson::array();
-  for (const ProfileRow& row : rows)
-    json.push_back({{"name", row.name}, {"ticks", row.ticks}, {"calls", row.calls}});
-  return json;
-}
-
-ProfileJson instruction_json(const ProfiledInstruction& each) {
-  ProfileJson pieces = ProfileJson::array();
-  for (const ProfiledPiece& piece : each.pieces) {
-    pieces.push_back({{"identifier", piece.identifier},
-                      {"lines", piece.lines},
-                      {"module", piece.module},
-                      {"ticks", piece.ticks},
-                      {"calls", piece.calls}});
-  }
-  return {{"index", each.index}, {"name", each.name},   {"lines", each.lines},        {"module", each.module},
-          {"ticks", each.ticks}, {"calls", each.calls}, {"pieces", std::move(pieces)}};
-}
-
 // A table with a bar for each row's share. Callers escape the text.
 class ProfilePage {
  public:
@@ -254,31 +231,6 @@ class ProfilePage {
 
 std::string profile_text(const Profile& profile, std::size_t top, bool color) {
   return ProfileTextWriter(profile, top, color).run();
-}
-
-std::string profile_json(const Profile& profile) {
-  ProfileJson methods = ProfileJson::array();
-  for (const MethodProfile& method : profile.methods) {
-    ProfileJson instructions = ProfileJson::array();
-    for (const ProfiledInstruction& each : method.instructions)
-      instructions.push_back(instruction_json(each));
-    methods.push_back({{"method", method.method},
-                       {"runs", method.runs},
-                       {"ticks", method.ticks},
-                       {"least", method.least},
-                       {"most", method.most},
-                       {"instructions", std::move(instructions)},
-                       {"by_line", rows_json(method.by_line)},
-                       {"by_module", rows_json(method.by_module)},
-                       {"by_kernel", rows_json(method.by_kernel)}});
-  }
-  return dump_json({{"version", 1},
-                    {"dump", profile.dump},
-                    {"has_lines", profile.has_lines},
-                    {"has_pieces", profile.has_pieces},
-                    {"methods", std::move(methods)},
-                    {"outside", rows_json(profile.outside)}},
-                   1);
 }
 
 std::string profile_html(const Profile& profile) {

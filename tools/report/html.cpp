@@ -5,7 +5,7 @@
 
 #include "depute/tools/report.h"
 #include "tools/report/page_parts.h"
-#include "tools/report/report_json.h"
+#include "tools/report/report_fields.h"
 
 namespace depute {
 namespace {

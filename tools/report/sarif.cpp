@@ -7,17 +7,14 @@
 //          "locations": [{"physicalLocation": {"artifactLocation": {"uri": "model.py"}, "region": ...}}]}
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "depute/api.h"
+#include "support/fields.h"
 #include "tools/report/findings.h"
-#include "tools/report/report_json.h"
 
 namespace depute {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string own_version() {
   return fmt::format("{}.{}.{}", DEPUTE_VERSION_MAJOR, DEPUTE_VERSION_MINOR, DEPUTE_VERSION_PATCH);
@@ -36,31 +33,31 @@ std::string uri(std::string_view path) {
   return out;
 }
 
-Json result_json(const Finding& finding) {
-  Json place = {{"artifactLocation", {{"uri", uri(finding.file)}}}};
+JsonValue result_json(const Finding& finding) {
+  JsonValue place = {{"artifactLocation", {{"uri", uri(finding.file)}}}};
   if (finding.line > 0) place["region"] = {{"startLine", finding.line}};
   return {{"ruleId", finding.rule},
           {"level", finding.level == Finding::Level::Error ? "error" : "note"},
           {"message", {{"text", finding.text}}},
-          {"locations", Json::array({Json{{"physicalLocation", std::move(place)}}})}};
+          {"locations", JsonValue::array({JsonValue{{"physicalLocation", std::move(place)}}})}};
 }
 
 }  // namespace
 
 std::string report_sarif(const Report& report) {
-  Json results = Json::array();
+  JsonValue results = JsonValue::array();
   std::set<std::string> ids;
   for (const Finding& finding : findings_of(report)) {
     ids.insert(finding.rule);
     results.push_back(result_json(finding));
   }
-  Json rules = Json::array();
+  JsonValue rules = JsonValue::array();
   for (const std::string& id : ids) rules.push_back({{"id", id}});
-  const Json driver = {{"name", "depute"}, {"version", own_version()}, {"rules", std::move(rules)}};
-  const Json run = {{"tool", {{"driver", driver}}}, {"results", std::move(results)}};
+  const JsonValue driver = {{"name", "depute"}, {"version", own_version()}, {"rules", std::move(rules)}};
+  const JsonValue run = {{"tool", {{"driver", driver}}}, {"results", std::move(results)}};
   return dump_json({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                     {"version", "2.1.0"},
-                    {"runs", Json::array({run})}},
+                    {"runs", JsonValue::array({run})}},
                    1);
 }
 

@@ -1,119 +1,86 @@
 #include "tools/show/program_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "depute/program/text.h"
 #include "depute/tools/report.h"
+#include "support/fields.h"
 
 namespace depute {
-namespace {
 
-using Json = nlohmann::ordered_json;
+static constexpr std::pair<std::string_view, InputSpec::Kind> input_words[] = {
+    {"user_input", InputSpec::Kind::UserInput}, {"parameter", InputSpec::Kind::Parameter},
+    {"buffer", InputSpec::Kind::Buffer},        {"constant", InputSpec::Kind::Constant},
+    {"custom_obj", InputSpec::Kind::CustomObj}, {"token", InputSpec::Kind::Token}};
 
-std::string_view name(InputSpec::Kind kind) {
-  switch (kind) {
-    case InputSpec::Kind::UserInput:
-      return "user_input";
-    case InputSpec::Kind::Parameter:
-      return "parameter";
-    case InputSpec::Kind::Buffer:
-      return "buffer";
-    case InputSpec::Kind::Constant:
-      return "constant";
-    case InputSpec::Kind::CustomObj:
-      return "custom_obj";
-    case InputSpec::Kind::Token:
-      return "token";
-  }
-  return "";
+static constexpr std::pair<std::string_view, OutputSpec::Kind> output_words[] = {
+    {"user_output", OutputSpec::Kind::UserOutput},
+    {"buffer_mutation", OutputSpec::Kind::BufferMutation},
+    {"parameter_mutation", OutputSpec::Kind::ParameterMutation},
+    {"user_input_mutation", OutputSpec::Kind::UserInputMutation},
+    {"token", OutputSpec::Kind::Token}};
+
+static JsonValue json_of(const Argument& argument) {
+  return print(argument);
 }
 
-std::string_view name(OutputSpec::Kind kind) {
-  switch (kind) {
-    case OutputSpec::Kind::UserOutput:
-      return "user_output";
-    case OutputSpec::Kind::BufferMutation:
-      return "buffer_mutation";
-    case OutputSpec::Kind::ParameterMutation:
-      return "parameter_mutation";
-    case OutputSpec::Kind::UserInputMutation:
-      return "user_input_mutation";
-    case OutputSpec::Kind::Token:
-      return "token";
-  }
-  return "";
+static JsonValue json_of(const TensorData& data) {
+  return str(data.type);
 }
 
-Json value_json(const Value& value) {
-  return {{"name", value.name().str()}, {"type", str(value.type())}};
+static JsonValue json_of(const OutputSpec& spec) {
+  return word_in<OutputSpec::Kind>(output_words, spec.kind);
 }
 
-Json node_json(const Node& node) {
-  Json json = {{"op", node.op().str()}};
-  json["args"] = Json::array();
-  for (const Argument& argument : node.args()) json["args"].push_back(print(argument));
-  json["kwargs"] = Json::object();
-  for (const auto& [key, argument] : node.kwargs()) json["kwargs"][std::string(key.str())] = print(argument);
-  json["results"] = Json::array();
-  for (const Value* result : node.results()) json["results"].push_back(value_json(*result));
-  json["debug_handle"] = node.debug_handle;
-  for (const NodeOrigin& origin : node.replaced) json["replaced"].push_back(origin.debug_handle);
-  json["source"] = node.source != nullptr ? node.source->str() : "";
-  return json;
+static JsonValue json_of(const NodeOrigin& origin) {
+  return origin.debug_handle;
 }
 
-Json graph_json(const Graph& graph) {
-  Json json = {{"name", graph.name().str()}};
-  json["nodes"] = Json::array();
-  for (const Node& node : graph.nodes()) json["nodes"].push_back(node_json(node));
-  json["outputs"] = Json::array();
-  for (const Argument& output : graph.outputs()) json["outputs"].push_back(print(output));
-  return json;
+static JsonValue json_of(const Range& range) {
+  return {range.min == Range::min_bound ? JsonValue(nullptr) : JsonValue(range.min),
+          range.max == Range::max_bound ? JsonValue(nullptr) : JsonValue(range.max)};
 }
 
-Json method_json(const Method& method) {
-  Json json = {{"name", method.name.str()}};
-  json["inputs"] = Json::array();
+static void fields(FieldWriter& visit, const Value& value) {
+  visit("name", value.name(), "type", str(value.type()));
+}
+
+static void fields(FieldWriter& visit, const Node& node) {
+  visit("op", node.op(), "args", node.args());
+  JsonValue kwargs = JsonValue::object();
+  for (const auto& [key, argument] : node.kwargs()) kwargs[std::string(key.str())] = print(argument);
+  visit("kwargs", std::move(kwargs), "results", node.results(), "debug_handle", node.debug_handle);
+  visit.omit_empty("replaced", node.replaced);
+  visit("source", node.source != nullptr ? node.source->str() : "");
+}
+
+static void fields(FieldWriter& visit, const Graph& graph) {
+  visit("name", graph.name(), "nodes", graph.nodes(), "outputs", graph.outputs());
+}
+
+static void fields(FieldWriter& visit, const Method& method) {
+  JsonValue inputs = JsonValue::array();
   for (const Value* input : method.graph->inputs()) {
-    Json entry = value_json(*input);
     const InputSpec& spec = method.inputs[input->index()];
-    entry["kind"] = name(spec.kind);
-    entry["target"] = spec.target.str();
-    json["inputs"].push_back(std::move(entry));
+    FieldWriter entry;
+    fields(entry, *input);
+    entry("kind", word_in<InputSpec::Kind>(input_words, spec.kind), "target", spec.target);
+    inputs.push_back(std::move(entry).take());
   }
-  json["output_kinds"] = Json::array();
-  for (const OutputSpec& spec : method.outputs) json["output_kinds"].push_back(name(spec.kind));
-  json["graph"] = graph_json(*method.graph);
-  json["bodies"] = Json::array();
-  for (const auto& body : method.bodies) json["bodies"].push_back(graph_json(*body));
-  return json;
+  visit("name", method.name, "inputs", std::move(inputs), "output_kinds", method.outputs, "graph",
+        *method.graph, "bodies", method.bodies);
 }
 
-Json delegate_outline(const Delegate& delegate) {
-  Json json = {{"name", delegate.name.str()},
-               {"backend_id", delegate.backend_id},
-               {"blob_bytes", blob_bytes(delegate)}};
-  json["named_data"] = Json::object();
-  for (const NamedData& data : delegate.named_data) json["named_data"][data.key] = data.storage->size();
-  return json;
+static void fields(FieldWriter& visit, const Delegate& delegate) {
+  JsonValue named_data = JsonValue::object();
+  for (const NamedData& data : delegate.named_data) named_data[data.key] = data.storage->size();
+  visit("name", delegate.name, "backend_id", delegate.backend_id, "blob_bytes", blob_bytes(delegate),
+        "named_data", std::move(named_data));
 }
-
-}  // namespace
 
 std::string program_json(const Program& program) {
-  Json json;
-  json["methods"] = Json::array();
-  for (const auto& method : program.methods) json["methods"].push_back(method_json(*method));
-  json["data"] = Json::object();
-  for (const auto& [key, data] : program.data) json["data"][std::string(key.str())] = str(data.type);
-  json["ranges"] = Json::object();
-  for (const auto& [symbol, range] : program.ranges) {
-    json["ranges"][symbol] = {range.min == Range::min_bound ? Json(nullptr) : Json(range.min),
-                              range.max == Range::max_bound ? Json(nullptr) : Json(range.max)};
-  }
-  json["delegates"] = Json::array();
-  for (const auto& delegate : program.delegates) json["delegates"].push_back(delegate_outline(*delegate));
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  FieldWriter visit;
+  visit("methods", program.methods, "data", program.data, "ranges", program.ranges, "delegates",
+        program.delegates);
+  return dump_json(std::move(visit).take(), 1);
 }
 
 }  // namespace depute

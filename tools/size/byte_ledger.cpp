@@ -1,5 +1,5 @@
-// Implements `depute size`: chooses the ledger for the file's format and prints it as text or JSON. The text
-// groups bytes by their use: weights, each method's tables, delegates, the file itself, padding.
+// Implements `depute size`: chooses the ledger for the file's format and prints it as text, which groups
+// bytes by their use: weights, each method's tables, delegates, the file itself, padding.
 //
 //   weights                            11428   91.9%
 //     "conv.weight", forward            6912   55.6%
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "depute/program/result.h"
@@ -181,22 +180,6 @@ class LedgerText {
   std::vector<TextRow> lines_;
 };
 
-using Json = nlohmann::ordered_json;
-
-Json entry_json(const LedgerEntry& entry) {
-  return {{"offset", entry.offset},
-          {"bytes", entry.bytes},
-          {"kind", name(entry.kind)},
-          {"owner", entry.owner},
-          {"name", entry.name}};
-}
-
-Json entries_json(const std::vector<LedgerEntry>& entries) {
-  Json json = Json::array();
-  for (const LedgerEntry& entry : entries) json.push_back(entry_json(entry));
-  return json;
-}
-
 }  // namespace
 
 std::string_view name(LedgerKind kind) {
@@ -226,29 +209,6 @@ Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view
 
 std::string ledger_text(const ByteLedger& ledger, std::size_t top) {
   return LedgerText(ledger, top).run();
-}
-
-std::string ledger_json(const ByteLedger& ledger) {
-  Json kinds = Json::object();
-  std::map<std::string_view, std::uint64_t> totals;
-  for (const LedgerEntry& entry : ledger.entries) totals[name(entry.kind)] += entry.bytes;
-  for (const KindRow& row : kind_rows) {
-    if (auto total = totals.find(row.name); total != totals.end())
-      kinds[std::string(row.name)] = total->second;
-  }
-  Json duplicates = Json::array();
-  for (const Duplicate& duplicate : ledger.duplicates) {
-    duplicates.push_back(
-        {{"saves", duplicate.saves}, {"how", duplicate.how}, {"copies", entries_json(duplicate.copies)}});
-  }
-  const Json json = {{"file", ledger.file},
-                     {"format", ledger.format},
-                     {"bytes", ledger.bytes},
-                     {"savable", ledger.savable()},
-                     {"kinds", std::move(kinds)},
-                     {"entries", entries_json(ledger.entries)},
-                     {"duplicates", std::move(duplicates)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace depute

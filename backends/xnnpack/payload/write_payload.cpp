@@ -51,6 +51,7 @@ class Writer {
   Offset<void> write_window(const XnnNode& node);
   Offset<void> write_concat(const XnnNode& node);
   Offset<void> write_reshape(const XnnNode& node);
+  Offset<void> write_transpose(const XnnNode& node);
   template <typename Visit>
   void for_each_used_value(Visit&& visit) const;
   std::shared_ptr<const Storage> with_header() const;
@@ -161,6 +162,13 @@ Offset<void> Writer::write_reshape(const XnnNode& node) {
       .Union();
 }
 
+Offset<void> Writer::write_transpose(const XnnNode& node) {
+  std::vector<std::uint32_t> perm = to_numbers(node.get<Order>());
+  return wire::CreateTransposeDirect(builder_, static_cast<std::uint32_t>(perm.size()), &perm, node.inputs[0],
+                                     node.output, node.flags)
+      .Union();
+}
+
 Offset<void> Writer::write_body(const XnnNode& node) {
   using enum NodeKind;
   switch (node.kind) {
@@ -168,12 +176,8 @@ Offset<void> Writer::write_body(const XnnNode& node) {
       return wire::CreateFullyConnected(builder_, node.inputs[0], node.inputs[1], node.inputs[2], node.output,
                                         node.flags)
           .Union();
-    case Transpose: {
-      std::vector<std::uint32_t> perm = to_numbers(node.get<Order>());
-      return wire::CreateTransposeDirect(builder_, static_cast<std::uint32_t>(perm.size()), &perm,
-                                         node.inputs[0], node.output, node.flags)
-          .Union();
-    }
+    case Transpose:
+      return write_transpose(node);
     case ResizeBilinear: {
       const auto& size = node.get<TargetSize>();
       return wire::CreateResizeBilinear(builder_, size.height, size.width, node.inputs[0], node.output,

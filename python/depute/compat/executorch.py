@@ -29,11 +29,12 @@ from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 from torch.export.graph_signature import OutputKind
 
 from .. import _depute
-from .._errors import Error
+from .._adapters import register
+from .._errors import Error, kind_of
 from .._to_torch import exported_program_of
 from ..backend import BackendDetails, NamedDataStore, PreprocessResult
 from ..graph import GraphModule, getitem
-from ..manager import EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, _kind, refuse_split_state
+from ..manager import EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, refuse_split_state
 from ..partitioning import Partitioner, PartitionResult
 from ..program import Program, as_one_program, from_torch
 
@@ -162,7 +163,7 @@ def _their_data(data):
 def edge_program_manager(edge):
     """Converts an EdgeProgramManager of Depute to executorch.exir's, whose to_executorch() writes the program."""
     if not isinstance(edge, EdgeProgramManager):
-        raise TypeError(f"expected an EdgeProgramManager of depute, not {_kind(edge)}")
+        raise TypeError(f"expected an EdgeProgramManager of depute, not {kind_of(edge)}")
     program = Program(edge._lowered([]).program)
     programs = {name: edge_program(method) for name, method in program.methods.items()}
     return _EdgeProgramManager(programs, dict(edge._constants), _CONFIG)
@@ -188,7 +189,7 @@ def backend_config(executorch_config):
 
 def _memory_plan(plan):
     if not isinstance(plan, _MemoryPlanningPass):
-        raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass, not {_kind(plan)}")
+        raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass, not {kind_of(plan)}")
     default, known = _MemoryPlanningPass(), MemoryPlanningPass._SETTINGS
     _refuse_others(plan, default, (*_MEMORY_SETTINGS, *_MEMORY_STATE, *known))
     settings = {name: getattr(plan, name) for name in (*_MEMORY_SETTINGS, *known)}
@@ -221,7 +222,7 @@ def transform(*passes):
     """
     for each in passes:
         if not callable(each) or isinstance(each, type):
-            raise TypeError(f"expected a pass over a GraphModule, not {_kind(each)}")
+            raise TypeError(f"expected a pass over a GraphModule, not {kind_of(each)}")
 
     def transformed(program):
         if program.lowered_modules():
@@ -244,9 +245,9 @@ def partitioner(executorch_partitioner, backends=()):
     classes. `backends` are classes of ExecuTorch that take precedence over Depute's for this partitioner.
     """
     if not callable(getattr(executorch_partitioner, "partition", None)) or isinstance(executorch_partitioner, type):
-        raise TypeError(f"expected a Partitioner of executorch, not {_kind(executorch_partitioner)}")
+        raise TypeError(f"expected a Partitioner of executorch, not {kind_of(executorch_partitioner)}")
     if isinstance(executorch_partitioner, Partitioner):
-        raise TypeError(f"{_kind(executorch_partitioner)} is a Partitioner of depute already")
+        raise TypeError(f"{kind_of(executorch_partitioner)} is a Partitioner of depute already")
     return _Partitioner(executorch_partitioner, [backend(each) for each in backends])
 
 
@@ -288,7 +289,7 @@ class _Partitioner(Partitioner):
         result = self._theirs.partition(program)
         tagged = getattr(result, "tagged_exported_program", None)
         if tagged is None or not hasattr(result, "partition_tags"):
-            raise TypeError(f"{self.__name__}.partition returned {_kind(result)}; it returns a PartitionResult")
+            raise TypeError(f"{self.__name__}.partition returned {kind_of(result)}; it returns a PartitionResult")
         try:
             pairs = _pairs(tagged.graph_module, exported_program.graph_module)  # it may be a copy
         except (ValueError, AttributeError):
@@ -313,7 +314,7 @@ def backend(executorch_backend):
     if isinstance(executorch_backend, _Backend):
         return executorch_backend
     if not isinstance(executorch_backend, type) or not issubclass(executorch_backend, _BackendDetails):
-        raise TypeError(f"expected a class of executorch's BackendDetails, not {_kind(executorch_backend)}")
+        raise TypeError(f"expected a class of executorch's BackendDetails, not {kind_of(executorch_backend)}")
     own = executorch_backend.preprocess_multimethod  # a classmethod or a plain function
     shares = getattr(own, "__func__", own) is not _BackendDetails.preprocess_multimethod.__func__
     return (_MultimethodBackend if shares else _Backend)(executorch_backend)
@@ -341,7 +342,7 @@ class _Backend:
     def _ours(self, result, function):
         """Returns a PreprocessResult of Depute. Omits debug handles 0, which mean nodes without a handle."""
         if not hasattr(result, "processed_bytes"):
-            raise TypeError(f"{self.__name__}.{function} returned {_kind(result)}; it returns a PreprocessResult")
+            raise TypeError(f"{self.__name__}.{function} returned {kind_of(result)}; it returns a PreprocessResult")
         handles = getattr(result, "debug_handle_map", None)
         if hasattr(handles, "items"):
             known = {key: _known_handles(each) for key, each in handles.items()}
@@ -388,3 +389,6 @@ def _content(buffer, entry):
         return bytes(buffer)
     dtype = str(enum_to_scalar_map[layout.scalar_type]).removeprefix("torch.")
     return _depute.make_constant(dtype, list(layout.sizes), bytes(buffer))
+
+
+register(partitioner=partitioner, backend=backend, backend_config=backend_config, transform=transform)

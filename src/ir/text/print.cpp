@@ -262,11 +262,26 @@ void Printer::list(std::span<const Argument> elements) {
   }
 }
 
+void Printer::map(std::span<const NamedArgument> entries) {
+  out_ += '{';
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0) out_ += ", ";
+    quoted(entries[i].name.str());
+    out_ += ": ";
+    literal(entries[i].value);
+  }
+  out_ += '}';
+}
+
 void Printer::literal(const Argument& argument) {
   auto call = [&](std::string_view word, std::string_view text) {
     out_ += word;
     quoted(text);
     out_ += ')';
+  };
+  const auto word = [&](std::string_view dotted) {
+    out_ += '.';
+    out_ += dotted;
   };
   switch (argument.kind) {
     case Argument::Kind::None:
@@ -290,17 +305,11 @@ void Printer::literal(const Argument& argument) {
     case Argument::Kind::String:
       return quoted(argument.as_symbol().str());
     case Argument::Kind::ScalarType:
-      out_ += '.';
-      out_ += depute::name(argument.as_scalar_type());
-      return;
+      return word(depute::name(argument.as_scalar_type()));
     case Argument::Kind::MemoryFormat:
-      out_ += '.';
-      out_ += spelling(memory_formats, static_cast<MemoryFormat>(argument.as_int()));
-      return;
+      return word(spelling(memory_formats, static_cast<MemoryFormat>(argument.as_int())));
     case Argument::Kind::Layout:
-      out_ += '.';
-      out_ += spelling(layouts, static_cast<Layout>(argument.as_int()));
-      return;
+      return word(spelling(layouts, static_cast<Layout>(argument.as_int())));
     case Argument::Kind::Device:
       return call("device(", argument.as_symbol().str());
     case Argument::Kind::List:
@@ -319,19 +328,8 @@ void Printer::literal(const Argument& argument) {
     case Argument::Kind::Delegate:
       if (body_names_.contains(argument.as_symbol())) return call("delegate(", argument.as_symbol().str());
       return reference(argument.as_symbol());
-    case Argument::Kind::Map: {
-      out_ += '{';
-      bool is_first = true;
-      for (const NamedArgument& entry : argument.as_map()) {
-        if (!is_first) out_ += ", ";
-        is_first = false;
-        quoted(entry.name.str());
-        out_ += ": ";
-        literal(entry.value);
-      }
-      out_ += '}';
-      return;
-    }
+    case Argument::Kind::Map:
+      return map(argument.as_map());
   }
 }
 

@@ -45,6 +45,7 @@ class Printer {
   void value(const Value& value);
   void source(const SourceLocation& source);
   void list(std::span<const Argument> elements);
+  void map(std::span<const NamedArgument> entries);
 
   void data(Name key, const TensorData& data);
   bool place(Name key, const TensorData& data);
