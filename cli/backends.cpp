@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "depute/backend/pins.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
+#include "tools/document/document.h"
 
 namespace depute {
 namespace {
@@ -17,11 +17,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string text_of(const Registry& registry) {
-  std::string text;
-  for (const BackendEntry& entry : registry.entries()) {
-    text += fmt::format("{:<12} {:<32} {}\n", entry.name, entry.backend->id(), entry.description);
-  }
-  return text;
+  doc::Document document;
+  for (const BackendEntry& entry : registry.entries())
+    document.print("{:<12} {:<32} {}", entry.name, entry.backend->id(), entry.description);
+  return render_text(document);
 }
 
 // "input: rank 3 to 4; bias: constant; or ...", followed by the conditions.
@@ -51,14 +50,14 @@ std::vector<std::pair<std::string, std::string>> options_of(const BackendEntry& 
 }
 
 std::string text_of(const BackendEntry& entry) {
-  std::string text = fmt::format("{} ({}): {}\n", entry.name, entry.backend->id(), entry.description);
-  for (const auto& [key, meaning] : options_of(entry))
-    text += fmt::format("  option {:<16} {}\n", key, meaning);
-  std::size_t width = 0;
-  std::vector<SupportRow> rows = support_matrix(entry).value_or(std::vector<SupportRow>());
-  for (const SupportRow& row : rows) width = std::max(width, row.op.size());
-  for (const SupportRow& row : rows) text += fmt::format("  {:<{}}  {}\n", row.op, width, text_of(row));
-  return text;
+  doc::Document document;
+  document.print("{} ({}): {}", entry.name, entry.backend->id(), entry.description);
+  for (const auto& [key, meaning] : options_of(entry)) document.print("  option {:<16} {}", key, meaning);
+  document.add(doc::Table{
+      .columns = {{"op"}, {"support"}},
+      .rows = doc::rows_of(support_matrix(entry).value_or(std::vector<SupportRow>()),
+                           [](const SupportRow& row) { return doc::Row{{row.op, text_of(row)}}; })});
+  return render_text(document);
 }
 
 Json json_of(const BackendEntry& entry) {
@@ -78,12 +77,16 @@ Status add_worker(Compiler& compiler, std::string& name) {
   return {};
 }
 
-int run_backends(Compiler& compiler, std::string name, bool as_json) {
-  if (!name.empty()) {
-    if (Status added = add_worker(compiler, name); !added) return report_failure(added.error());
-  }
+struct BackendsArguments {
+  std::string name;
+  bool json = false;
+};
+
+Result<int> run_backends(const BackendsArguments& arguments, Compiler& compiler) {
+  std::string name = arguments.name;
+  if (!name.empty()) DEPUTE_TRY_STATUS(add_worker(compiler, name));
   const Registry& registry = compiler.registry();
-  if (name.empty() && !as_json) return print_out(text_of(registry));
+  if (name.empty() && !arguments.json) return print_out(text_of(registry));
   if (name.empty()) {
     Json json = Json::array();
     for (const BackendEntry& entry : registry.entries()) json.push_back(json_of(entry));
@@ -93,34 +96,28 @@ int run_backends(Compiler& compiler, std::string name, bool as_json) {
   if (entry == nullptr) {
     std::vector<std::string> names;
     for (const BackendEntry& each : registry.entries()) names.push_back(each.name);
-    return report_usage({.code = "usage",
-                         .where = "NAME",
-                         .message = fmt::format("there is no backend '{}'", name),
-                         .hint = did_you_mean(name, names, "`depute backends` lists them"),
-                         .source = {}});
+    return failure("usage", "NAME", fmt::format("there is no backend '{}'", name),
+                   did_you_mean(name, names, "`depute backends` lists them"));
   }
-  if (auto rows = support_matrix(*entry); !rows) return report_error(rows.error());
-  return print_out(as_json ? json_of(*entry).dump(1) + "\n" : text_of(*entry));
+  if (auto rows = support_matrix(*entry); !rows) return Failure(rows.error());
+  return print_out(arguments.json ? json_of(*entry).dump(1) + "\n" : text_of(*entry));
+}
+
+std::vector<Option> backends_options(BackendsArguments& arguments) {
+  return {{.names = "NAME",
+           .target = &arguments.name,
+           .help = "A backend, or exec:PATH: print its options and what it supports",
+           .may_be_empty = true,
+           .words_from = "depute backends"},
+          {"--json", &arguments.json, "As JSON"}};
 }
 
 }  // namespace
 
 Command backends_command(Compiler& compiler) {
-  auto name = std::make_shared<std::string>();
-  auto as_json = std::make_shared<bool>(false);
-  return {.name = "backends",
-          .help = "List the backends, or what one of them supports",
-          .options =
-              [name, as_json] {
-                return std::vector<Option>{
-                    {.names = "NAME",
-                     .target = name.get(),
-                     .help = "A backend, or exec:PATH: print its options and what it supports",
-                     .may_be_empty = true,
-                     .words_from = "depute backends"},
-                    {.names = "--json", .target = as_json.get(), .help = "As JSON"}};
-              },
-          .run = [name, as_json, &compiler] { return run_backends(compiler, *name, *as_json); }};
+  return make_command<BackendsArguments>(
+      "backends", "List the backends, or what one of them supports", backends_options,
+      [&compiler](const BackendsArguments& arguments) { return run_backends(arguments, compiler); });
 }
 
 }  // namespace depute

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,15 @@ Option color_option(std::string& choice) {
           .help = "auto (on a terminal, unless NO_COLOR is set), always or never",
           .value = "WHEN",
           .choices = {"auto", "always", "never"}};
+}
+
+Option top_option(std::uint64_t& top, std::string help, std::string excludes) {
+  return {.names = "--top",
+          .target = &top,
+          .help = std::move(help),
+          .value = "N",
+          .range = {{0, std::numeric_limits<int>::max()}},
+          .excludes = std::move(excludes)};
 }
 
 bool has_color(std::FILE* stream, const std::string& choice) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@
 
 namespace depute {
 
-// An option and the target of its value. Flags have a bool, repeatable options a vector.
+// An option and the target of its value. Flags have a bool, repeatable options a vector. Most options need
+// only the first three or four members, which are written without their names.
 struct Option {
   std::string names;  // "-o,--output", or "MODEL" for a positional argument
   std::variant<bool*, int*, std::uint64_t*, std::string*, std::vector<std::string>*> target;
@@ -42,9 +44,23 @@ struct Command {
   std::string help;
   // called for the chosen command only, since options are slow to set up
   std::function<std::vector<Option>()> options;
-  std::function<int()> run;      // returns the exit code
-  bool takes_any_words = false;  // unknown words are allowed and ignored
+  std::function<Result<int>()> run;  // returns the exit code
+  bool takes_any_words = false;      // unknown words are allowed and ignored
 };
+
+// The options of both lists, in this order.
+std::vector<Option> joined(std::vector<Option> first, std::vector<Option> second);
+
+// A command whose options set the fields of `Arguments`.
+template <typename Arguments>
+Command make_command(std::string name, std::string help, std::vector<Option> (*options)(Arguments& arguments),
+                     std::function<Result<int>(const Arguments& arguments)> run) {
+  auto arguments = std::make_shared<Arguments>();
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .options = [options, arguments] { return options(*arguments); },
+          .run = [run = std::move(run), arguments] { return run(*arguments); }};
+}
 
 Command lower_command(Compiler& compiler);
 Command explain_command(Compiler& compiler);
@@ -73,6 +89,8 @@ int report_usage(const Diagnostic& diagnostic);
 
 // --color: auto, always or never.
 Option color_option(std::string& choice);
+// --top: entries of each list; 0: all.
+Option top_option(std::uint64_t& top, std::string help, std::string excludes = {});
 // True if output to this stream has colors. With "auto": on a terminal, unless NO_COLOR is set.
 bool has_color(std::FILE* stream, const std::string& choice);
 

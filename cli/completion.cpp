@@ -175,17 +175,14 @@ struct Shell {
 };
 constexpr std::array<Shell, 3> shells = {{{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}}};
 
-int run_completion(const std::string& name, const std::vector<Command>& commands) {
+Result<int> run_completion(const std::string& name, const std::vector<Command>& commands) {
   const auto shell = std::ranges::find(shells, name, &Shell::name);
   if (shell != shells.end()) return print_out(shell->script(commands));
   std::vector<std::string> names;
   for (const Shell& each : shells) names.emplace_back(each.name);
-  return report_usage(
-      {.code = "usage",
-       .where = "SHELL",
-       .message = fmt::format("'{}' is invalid; expected one of {}", name, fmt::join(names, ", ")),
-       .hint = did_you_mean(name, names),
-       .source = {}});
+  return failure("usage", "SHELL",
+                 fmt::format("'{}' is invalid; expected one of {}", name, fmt::join(names, ", ")),
+                 did_you_mean(name, names));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Result<ConstantMethod> parse_constant_argument(const std::string& text) {
   if (value.is_discarded()) {
     return bad_value(fmt::format("'{}' is not valid JSON", text.substr(equals + 1)));
   }
-  TRY_STATUS(append_values(value, 0, method.values));
+  DEPUTE_TRY_STATUS(append_values(value, 0, method.values));
   if (method.values.empty()) return bad_value("an empty list: a method must return at least one value");
   return method;
 }

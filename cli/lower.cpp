@@ -80,95 +80,73 @@ bool meets_conditions(const Report& report, const std::string& lock) {
   for (const std::string& line : report.unmet) {
     const bool is_last = &line == &report.unmet.back();
     report_error(
-        {.code = "require",
-         .where = {},
-         .message = "not met: " + line,
-         .hint = is_last ? "no program was written; `depute explain` shows why nodes are undelegated" : "",
-         .source = {}});
+        failure("require", "", "not met: " + line,
+                is_last ? "no program was written; `depute explain` shows why nodes are undelegated" : "")
+            .error());
   }
   const bool is_locked = holds_lock(
       report, lock, "no program was written; to accept the change, update the lock with --lock-update");
   return report.unmet.empty() && is_locked;
 }
 
-int run_lower(const LowerArguments& arguments, Compiler& compiler) {
-  Result<CompileOptions> options = read_arguments(arguments);
-  if (!options) return report_usage(options.error());
+Result<int> run_lower(const LowerArguments& arguments, Compiler& compiler) {
+  DEPUTE_TRY(const CompileOptions options, read_arguments(arguments));
   // Static, because freeing all nodes at the end would only take time.
-  static Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
-  if (!compiled) return report_failure(compiled.error());
+  static Result<Compiled> compiled = run_request(arguments.request, options, compiler);
+  if (!compiled) return Failure(compiled.error());
   int code = exit_done;
   if (!arguments.quiet) {
-    std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
+    std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
     code = print_to(stream,
                     summary_text(compiled->report, arguments.verbose, has_color(stream, arguments.color)));
   }
-  return meets_conditions(compiled->report, options->lock) ? code : exit_require;
+  return meets_conditions(compiled->report, options.lock) ? code : exit_require;
 }
 
 std::vector<Option> lower_options(LowerArguments& arguments) {
-  std::vector<Option> options = request_options(arguments.request);
-  const std::vector<Option> own = {
-      {.names = "-o,--output",
-       .target = &arguments.output,
-       .help = "The .pte file to write, or - for standard output; default: MODEL with the ending .pte",
-       .value = "FILE"},
-      {.names = "--ptd",
-       .target = &arguments.ptd,
-       .help = "[PATTERN=]FILE: put constants and named data of delegates (all, or those that match) into a "
-               "separate file",
-       .value = "FILE"},
-      {.names = "--segment-alignment",
-       .target = &arguments.segment_alignment,
-       .help = "Alignment of segments in the file, in bytes (a power of two); default: 128",
-       .value = "BYTES"},
-      {.names = "--delegate-alignment",
-       .target = &arguments.delegate_alignment,
-       .help = "Alignment of the payloads of delegates, in bytes (a power of two); default: 16",
-       .value = "BYTES"},
-      {.names = "--inline-delegates",
-       .target = &arguments.inline_delegates,
-       .help = "Put the payloads of delegates into the flatbuffer instead of segments"},
-      {.names = "--alloc-inputs",
-       .target = &arguments.alloc_inputs,
-       .help = "Plan memory for inputs (default: yes); with =no the caller provides it"},
-      {.names = "--alloc-outputs",
-       .target = &arguments.alloc_outputs,
-       .help = "Plan memory for outputs (default: yes); with =no the caller provides it"},
-      {.names = "--debug-map",
-       .target = &arguments.debug_map,
-       .help = "Also write a map from instructions to source lines of the model, for depute profile",
-       .value = "FILE"},
-      {.names = "--require",
-       .target = &arguments.require,
-       .help = "Fail with exit code 3 unless the conditions hold: \"coverage>=95%,memory<=4M\" (docs/cli.md)",
-       .value = "CONDITIONS"},
-      {.names = "--lock",
-       .target = &arguments.lock,
-       .help = "Fail with exit code 3 if partitioning differs from this lock file (--lock-update writes it)",
-       .value = "FILE"},
-      {.names = "--lock-update",
-       .target = &arguments.lock_update,
-       .help = "Write the lock file instead of comparing with it"},
-      color_option(arguments.color),
-      {.names = "--quiet", .target = &arguments.quiet, .help = "Print only errors"},
-      {.names = "--verbose",
-       .target = &arguments.verbose,
-       .help = "List all kinds of undelegated nodes",
-       .excludes = "--quiet"},
-  };
-  options.insert(options.end(), own.begin(), own.end());
-  return options;
+  return joined(
+      request_options(arguments.request),
+      {
+          {"-o,--output", &arguments.output,
+           "The .pte file to write, or - for standard output; default: MODEL with the ending .pte", "FILE"},
+          {"--ptd", &arguments.ptd,
+           "[PATTERN=]FILE: put constants and named data of delegates (all, or those that match) into a "
+           "separate file",
+           "FILE"},
+          {"--segment-alignment", &arguments.segment_alignment,
+           "Alignment of segments in the file, in bytes (a power of two); default: 128", "BYTES"},
+          {"--delegate-alignment", &arguments.delegate_alignment,
+           "Alignment of the payloads of delegates, in bytes (a power of two); default: 16", "BYTES"},
+          {"--inline-delegates", &arguments.inline_delegates,
+           "Put the payloads of delegates into the flatbuffer instead of segments"},
+          {"--alloc-inputs", &arguments.alloc_inputs,
+           "Plan memory for inputs (default: yes); with =no the caller provides it"},
+          {"--alloc-outputs", &arguments.alloc_outputs,
+           "Plan memory for outputs (default: yes); with =no the caller provides it"},
+          {"--debug-map", &arguments.debug_map,
+           "Also write a map from instructions to source lines of the model, for depute profile", "FILE"},
+          {"--require", &arguments.require,
+           "Fail with exit code 3 unless the conditions hold: \"coverage>=95%,memory<=4M\" (docs/cli.md)",
+           "CONDITIONS"},
+          {"--lock", &arguments.lock,
+           "Fail with exit code 3 if partitioning differs from this lock file (--lock-update writes it)",
+           "FILE"},
+          {"--lock-update", &arguments.lock_update, "Write the lock file instead of comparing with it"},
+          color_option(arguments.color),
+          {"--quiet", &arguments.quiet, "Print only errors"},
+          {.names = "--verbose",
+           .target = &arguments.verbose,
+           .help = "List all kinds of undelegated nodes",
+           .excludes = "--quiet"},
+      });
 }
 
 }  // namespace
 
 Command lower_command(Compiler& compiler) {
-  auto arguments = std::make_shared<LowerArguments>();
-  return {.name = "lower",
-          .help = "Compile a program to a .pte file",
-          .options = [arguments] { return lower_options(*arguments); },
-          .run = [arguments, &compiler] { return run_lower(*arguments, compiler); }};
+  return make_command<LowerArguments>(
+      "lower", "Compile a program to a .pte file", lower_options,
+      [&compiler](const LowerArguments& arguments) { return run_lower(arguments, compiler); });
 }
 
 }  // namespace depute

@@ -28,4 +28,9 @@ std::string Option::value_name() const {
                                                                                                 : "TEXT";
 }
 
+std::vector<Option> joined(std::vector<Option> first, std::vector<Option> second) {
+  std::ranges::move(second, std::back_inserter(first));
+  return first;
+}
+
 }  // namespace depute

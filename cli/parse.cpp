@@ -115,7 +115,9 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
     return report_usage(usage(failure.what(), hint_for(app)));
   }
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (added[i]->parsed()) return asked[i].run();
+    if (!added[i]->parsed()) continue;
+    const Result<int> code = asked[i].run();
+    return code ? *code : report_failure(code.error());
   }
   return exit_usage;
 }

@@ -15,6 +15,7 @@
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
 #include "depute/program/text.h"
+#include "read/read_program.h"
 
 namespace depute {
 namespace {
@@ -77,11 +78,10 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .help = "SIZE=MIN..MAX: narrow the range of a dynamic size, for example s0=1..2048",
        .value = "SIZE=MIN..MAX",
        .may_be_empty = true},
-      {.names = "--kernels",
-       .target = &arguments.kernels,
-       .help = "File with schemas of operators for which the application registers kernels, one per line "
-               "(docs/cli.md)",
-       .value = "FILE"},
+      {"--kernels", &arguments.kernels,
+       "File with schemas of operators for which the application registers kernels, one per line "
+       "(docs/cli.md)",
+       "FILE"},
       {.names = "--quantize",
        .target = &arguments.quantize,
        .help = "KIND=SCHEME[:group=N,only=..,off=..]: quantize weights, for example linear=8da4w:group=32 or "
@@ -110,42 +110,30 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .help = "Limit of the bytes that such a backend may write, in MiB; default: 8192",
        .value = "MIB",
        .range = {{1, 1 << 24}}},
-      {.names = "--cache",
-       .target = &arguments.cache,
-       .help = "Folder that caches the results of backends for later lowerings",
-       .value = "DIR"},
-      {.names = "--cache-size",
-       .target = &arguments.cache_size,
-       .help = "Size limit of the cache, for example 500M or 20G; default: 10G",
-       .value = "BYTES"},
-      {.names = "--together",
-       .target = &arguments.together,
-       .help = "Plan all backends together, for fewer delegates; default: one after another"},
-      {.names = "--verify",
-       .target = &arguments.verify,
-       .help = "Check all invariants after each pass, and that backends are deterministic"},
+      {"--cache", &arguments.cache, "Folder that caches the results of backends for later lowerings", "DIR"},
+      {"--cache-size", &arguments.cache_size,
+       "Size limit of the cache, for example 500M or 20G; default: 10G", "BYTES"},
+      {"--together", &arguments.together,
+       "Plan all backends together, for fewer delegates; default: one after another"},
+      {"--verify", &arguments.verify,
+       "Check all invariants after each pass, and that backends are deterministic"},
   };
 }
 
 std::vector<Option> request_options(RequestArguments& arguments) {
   std::vector<Option> options = {
-      {.names = "MODEL",
-       .target = &arguments.model,
-       .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
+      {"MODEL", &arguments.model,
+       "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
       {.names = "--method",
        .target = &arguments.methods,
        .help = "NAME=FILE.pt2: add a method to the program",
        .value = "NAME=FILE",
        .may_be_empty = true},
-      {.names = "--report",
-       .target = &arguments.reports,
-       .help = "Also write a report: FILE.json, .html, .md, .sarif or .annotations; - is standard output, "
-               "as JSON",
-       .value = "FILE"},
-      {.names = "--dump-after",
-       .target = &arguments.dump_after,
-       .help = "Print the program after a step or pass",
-       .value = "STEP"},
+      {"--report", &arguments.reports,
+       "Also write a report: FILE.json, .html, .md, .sarif or .annotations; - is standard output, "
+       "as JSON",
+       "FILE"},
+      {"--dump-after", &arguments.dump_after, "Print the program after a step or pass", "STEP"},
   };
   const std::vector<Option> lowering = lowering_options(arguments);
   options.insert(options.begin() + 1, lowering.begin(), lowering.end());
@@ -210,7 +198,7 @@ WorkerOptions read_worker_options(const RequestArguments& arguments) {
 
 bool holds_lock(const Report& report, const std::string& lock, std::string_view hint) {
   if (report.lock_changes.empty()) return true;
-  constexpr std::size_t told = 20;
+  constexpr std::size_t max_listed = 20;
   Diagnostic changed = {
       .code = "lock",
       .where = lock,
@@ -218,7 +206,7 @@ bool holds_lock(const Report& report, const std::string& lock, std::string_view 
                              report.lock_changes.size() == 1 ? "place" : "places"),
       .hint = std::string(hint)};
   for (const LockChange& change : report.lock_changes) {
-    if (changed.details.size() < told) changed.details.push_back(change.str());
+    if (changed.details.size() < max_listed) changed.details.push_back(change.str());
   }
   if (const std::size_t more = report.lock_changes.size() - changed.details.size(); more > 0)
     changed.details.push_back(fmt::format("and {} more; --report lists all", more));

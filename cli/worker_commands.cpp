@@ -1,8 +1,6 @@
 // depute replay and depute test-backend: repeat a failed request to a worker, and test a worker.
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "cli/commands.h"
 #include "depute/backend/serve_backend.h"
 #include "depute/compiler/worker.h"
@@ -16,17 +14,17 @@ struct WorkerArguments {
   int seconds = WorkerOptions().seconds;
 };
 
-std::vector<Option> time_option(WorkerArguments& arguments) {
-  return {{.names = "--worker-time",
-           .target = &arguments.seconds,
-           .help = "Time limit for each answer, in seconds; default: 600",
-           .value = "SECONDS",
-           .range = {{1, 1 << 20}}}};
+Option time_option(WorkerArguments& arguments) {
+  return {.names = "--worker-time",
+          .target = &arguments.seconds,
+          .help = "Time limit for each answer, in seconds; default: 600",
+          .value = "SECONDS",
+          .range = {{1, 1 << 20}}};
 }
 
-int run_replay(const WorkerArguments& arguments) {
-  const Result<std::string> answer = replay_worker(arguments.name, {.seconds = arguments.seconds});
-  return answer ? print_out(*answer) : report_error(answer.error());
+Result<int> run_replay(const WorkerArguments& arguments) {
+  DEPUTE_TRY(const std::string answer, replay_worker(arguments.name, {.seconds = arguments.seconds}));
+  return print_out(answer);
 }
 
 // Parses "exec:PATH", or finds the named worker on PATH.
@@ -38,14 +36,12 @@ Result<std::pair<std::string, std::string>> find_tested(const std::string& name)
                  "use exec:PATH for a program elsewhere");
 }
 
-int run_test(const WorkerArguments& arguments) {
-  const auto tested = find_tested(arguments.name);
-  if (!tested) return report_failure(tested.error());
-  const auto checks =
-      test_worker(tested->first, tested->second, arguments.models, {.seconds = arguments.seconds});
-  if (!checks) return report_failure(checks.error());
+Result<int> run_test(const WorkerArguments& arguments) {
+  DEPUTE_TRY(const auto tested, find_tested(arguments.name));
+  DEPUTE_TRY(const auto checks,
+             test_worker(tested.first, tested.second, arguments.models, {.seconds = arguments.seconds}));
   int code = exit_done;
-  for (const auto& [what, fault] : *checks) {
+  for (const auto& [what, fault] : checks) {
     if (const int printed = print_out(fmt::format("{:<6} {}\n", fault ? "failed" : "ok", what));
         printed != exit_done)
       return printed;
@@ -54,43 +50,34 @@ int run_test(const WorkerArguments& arguments) {
   return code;
 }
 
+std::vector<Option> replay_options(WorkerArguments& arguments) {
+  return {{.names = "DIR",
+           .target = &arguments.name,
+           .help = "The folder that the error named",
+           .is_required = true},
+          time_option(arguments)};
+}
+
+std::vector<Option> test_options(WorkerArguments& arguments) {
+  return {{.names = "NAME",
+           .target = &arguments.name,
+           .help = "The backend: NAME for depute-backend-NAME on PATH, or exec:PATH",
+           .is_required = true},
+          {"--model", &arguments.models,
+           "A .pt2 or .ir file to lower with it, twice and with several processes", "FILE"},
+          time_option(arguments)};
+}
+
 }  // namespace
 
 Command replay_command() {
-  auto arguments = std::make_shared<WorkerArguments>();
-  return {.name = "replay",
-          .help = "Repeat a request at which a backend program failed",
-          .options =
-              [arguments] {
-                std::vector<Option> options = time_option(*arguments);
-                options.insert(options.begin(), {.names = "DIR",
-                                                 .target = &arguments->name,
-                                                 .help = "The folder named in the error",
-                                                 .is_required = true});
-                return options;
-              },
-          .run = [arguments] { return run_replay(*arguments); }};
+  return make_command<WorkerArguments>("replay", "Repeat a request at which a backend program failed",
+                                       replay_options, run_replay);
 }
 
 Command test_backend_command() {
-  auto arguments = std::make_shared<WorkerArguments>();
-  return {.name = "test-backend",
-          .help = "Test a backend that is a separate program",
-          .options =
-              [arguments] {
-                std::vector<Option> options = {
-                    {.names = "NAME",
-                     .target = &arguments->name,
-                     .help = "The backend: NAME for depute-backend-NAME on PATH, or exec:PATH",
-                     .is_required = true},
-                    {.names = "--model",
-                     .target = &arguments->models,
-                     .help = "A .pt2 or .ir file to lower with it, twice and with several processes",
-                     .value = "FILE"}};
-                for (Option& option : time_option(*arguments)) options.push_back(std::move(option));
-                return options;
-              },
-          .run = [arguments] { return run_test(*arguments); }};
+  return make_command<WorkerArguments>("test-backend", "Test a backend that is a separate program",
+                                       test_options, run_test);
 }
 
 }  // namespace depute

@@ -84,12 +84,6 @@ Status check_data_files(const Program& program, OutputSet& outputs) {
   return {};
 }
 
-Status write_text(OutputSet& outputs, const std::string& path, const std::string& text) {
-  TRY(std::unique_ptr<Output> output, outputs.open(path));
-  TRY_STATUS(output->write(std::as_bytes(std::span(text))));
-  return output->commit();
-}
-
 // Opens an output. Tagged named data go to a file beside the output, so the output needs a file name.
 Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
                                             const std::string& path) {
@@ -109,7 +103,7 @@ const ReportFormat& format_of(const std::string& report) {
 
 Status write_reports(const CompileOptions& options, const Report& report, OutputSet& outputs) {
   for (const std::string& path : options.reports) {
-    TRY_STATUS(write_text(outputs, path, format_of(path).write(report)));
+    TRY_STATUS(outputs.write(path, format_of(path).write(report)));
   }
   return {};
 }
@@ -169,7 +163,7 @@ Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerO
   add_delegates(report, delegated.program());
   TRY(delegated, add_constants(std::move(delegated), options.constants));
   timer.done("lower");
-  TRY_STATUS(tell_step(options.observe, "lower", delegated.program()));
+  TRY_STATUS(report_step(options.observe, "lower", delegated.program()));
   if (kept) {
     add_advice(report, compiler, *kept, options);
     timer.done("advise");
@@ -227,7 +221,7 @@ class Compilation {
     }
     TRY_STATUS(check_data_files(exported.program(), outputs_));
     timer_.done("read");
-    TRY_STATUS(tell_step(lower_.observe, "read", exported.program()));
+    TRY_STATUS(report_step(lower_.observe, "read", exported.program()));
     return exported;
   }
 
@@ -259,7 +253,7 @@ class Compilation {
     if (before) {
       compiled.report.lock_changes = lock_changes(*before, now);
     } else {
-      TRY_STATUS(write_text(outputs_, options_.lock, lock_text(now)));
+      TRY_STATUS(outputs_.write(options_.lock, lock_text(now)));
     }
     timer_.done("lock");
     return {};
@@ -298,7 +292,7 @@ class Compilation {
     TRY(file.summary,
         write_pte_to(open, executable.program(), executable.plan(), options_.output, executable.options()));
     if (!options_.debug_map.empty()) {
-      TRY_STATUS(write_text(outputs_, options_.debug_map, debug_map(executable, options_.output)));
+      TRY_STATUS(outputs_.write(options_.debug_map, debug_map(executable, options_.output)));
     }
     timer_.done("write");
     std::shared_ptr<const MappedFile> written;

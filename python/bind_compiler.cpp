@@ -44,7 +44,7 @@ class WatchedBackend final : public Backend {
   Result<PreprocessResult> preprocess(const Program& program,
                                       std::span<const CompileSpec> specs) const override {
     DEPUTE_TRY(PreprocessResult result, backend_.preprocess(program, specs));
-    DEPUTE_TRY_STATUS(tell_done(1));
+    DEPUTE_TRY_STATUS(report_done(1));
     return result;
   }
 
@@ -55,12 +55,12 @@ class WatchedBackend final : public Backend {
     DEPUTE_TRY_STATUS(ask("expect", std::string(id()), count));
     if (!shares_) return Backend::preprocess_multimethod(methods, jobs);
     DEPUTE_TRY(std::vector<MethodResults> results, backend_.preprocess_multimethod(methods, jobs));
-    DEPUTE_TRY_STATUS(tell_done(count));
+    DEPUTE_TRY_STATUS(report_done(count));
     return results;
   }
 
  private:
-  Status tell_done(std::size_t count) const { return ask("done", count); }
+  Status report_done(std::size_t count) const { return ask("done", count); }
 
   template <typename... Arguments>
   Status ask(const char* name, Arguments... arguments) const {

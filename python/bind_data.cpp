@@ -40,7 +40,7 @@ void check_has_bytes(const Constant& constant) {
   if (!constant.data.storage->is_elided()) return;
   raise({.code = "constant",
          .where = constant.name,
-         .message = "the text that this program was read from leaves out the constant's bytes",
+         .message = "the program text omits the bytes of the constant",
          .hint = "print the program with its data: program.text(data=True)"});
 }
 
@@ -154,14 +154,15 @@ void bind_data(nb::module_& module) {
       .def_prop_ro(
           "nbytes", [](const Constant& self) { return self.data.byte_size(); }, "Bytes of the elements.")
       .def("numpy", &to_numpy, "The elements as a read-only numpy array, without a copy.")
-      .def("bytes", &to_memoryview,
-           "The elements in row-major order as a memoryview of bytes; copied only when they lie otherwise.")
+      .def(
+          "bytes", &to_memoryview,
+          "The elements in row-major order as a memoryview of bytes; copied only if they have another order.")
       .def("_storage", &storage_of)
       .def("_place", &place_of)
       .def("__dlpack__", &to_dlpack)
       .def("__dlpack_device__", [](const Constant&) { return std::make_pair(1, 0); })
       .def("__len__", [](const Constant& self) {
-        if (self.data.type.sizes.empty()) throw nb::type_error("a constant without dimensions has no length");
+        if (self.data.type.sizes.empty()) throw nb::type_error("a constant of rank 0 has no length");
         return static_cast<std::size_t>(self.data.type.sizes[0].value());
       });
   module.def("pt2_scalar_types", [] {

@@ -16,12 +16,12 @@ namespace {
 // "ValueError: no such layer". nanobind's what() would end the process if str() raises or is invalid UTF-8.
 std::string text_of(const nb::python_error& error) {
   std::string text = nb::cast<std::string>(nb::type_name(error.type()));
-  PyObject* told = PyObject_Str(error.value().ptr());
+  PyObject* shown = PyObject_Str(error.value().ptr());
   Py_ssize_t size = 0;
-  const char* utf8 = told == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(told, &size);
+  const char* utf8 = shown == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(shown, &size);
   if (utf8 != nullptr) text += ": " + std::string(utf8, static_cast<std::size_t>(size));
   PyErr_Clear();
-  Py_XDECREF(told);
+  Py_XDECREF(shown);
   return text;
 }
 

@@ -50,7 +50,7 @@ std::int64_t integer_of(nb::handle object) {
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
   if (overflow == 0) return number;
-  raise({.code = "from_torch", .message = "the program has an integer beyond 64 bits"});
+  raise({.code = "from_torch", .message = "the program has an integer that does not fit in 64 bits"});
 }
 
 SchemaValue value_of(nb::handle object, int depth) {
@@ -62,7 +62,7 @@ SchemaValue value_of(nb::handle object, int depth) {
   if (PyDict_Check(object.ptr())) return {object_of(object, depth + 1)};
   if (PyList_Check(object.ptr())) return {list_of(object, depth + 1)};
   if (object.is_none()) return {};
-  throw nb::type_error("a program is told in dicts, lists, texts and numbers");
+  throw nb::type_error("a program must consist of dicts, lists, strs and numbers");
 }
 
 // The name of a storage, its address, its size in bytes and the object that owns it.
@@ -87,8 +87,8 @@ ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::
   return hold(take(std::move(read)));
 }
 
-std::string told_for_torch(const ProgramHandle& handle, const std::string& method, bool is_edge,
-                           bool is_flat) {
+std::string schema_for_torch(const ProgramHandle& handle, const std::string& method, bool is_edge,
+                             bool is_flat) {
   const TorchSchemaOptions options{
       .is_edge = is_edge, .calls_delegates = true, .is_flat = is_flat, .leaves_names = true};
   return take(torch_schema(*handle.program, method_of(handle, method), options));
@@ -116,7 +116,7 @@ std::vector<std::int64_t> example_numbers(const ProgramHandle& handle, const std
 
 void bind_exported(nb::module_& module) {
   module.def("load_exported", &load_exported);
-  module.def("torch_schema", &told_for_torch);
+  module.def("torch_schema", &schema_for_torch);
   module.def("pt2_bytes", &pt2_of);
   module.def("example_sizes", &example_numbers);
 }

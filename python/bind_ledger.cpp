@@ -31,7 +31,7 @@ ByteLedger ledger_of_file(const std::string& path) {
 
 void bind_ledger(nb::module_& module) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
-  nb::class_<ByteLedger>(module, "ByteLedger", "Where the bytes of a file go.")
+  nb::class_<ByteLedger>(module, "ByteLedger", "The use of each byte of a file.")
       .def("text", &ledger_text, nb::arg("top"), WithoutGil())
       .def("json", &ledger_json, WithoutGil());
   module.def("ledger_of_bytes", &ledger_of_bytes);

@@ -2,7 +2,7 @@
 #include "bind.h"
 
 NB_MODULE(_depute, module) {
-  module.doc() = "The compiler's public face, for the package depute. Import depute instead.";
+  module.doc() = "Bindings of the compiler's C++ API, for the package depute. Import depute instead.";
   depute::python::bind_data(module);
   depute::python::bind_program(module);
   depute::python::bind_exported(module);

@@ -196,9 +196,7 @@ std::vector<RangeRow> ranges_of(const ProgramHandle& handle) {
 
 nb::bytes payload_of(const Storage& storage, const std::string& place) {
   if (!storage.is_elided()) return bytes_of(storage.bytes());
-  raise({.code = "delegate",
-         .where = place,
-         .message = "the text that this program was read from leaves out these bytes"});
+  raise({.code = "delegate", .where = place, .message = "the program text omits these bytes"});
 }
 
 DelegateHandle delegate_of(const ProgramHandle& handle, const std::string& name) {
@@ -235,7 +233,7 @@ nb::object make_delegate(Delegate delegate) {
 }
 
 void bind_program(nb::module_& module) {
-  nb::class_<ProgramHandle>(module, "Program", "A program that nobody edits any more.")
+  nb::class_<ProgramHandle>(module, "Program", "An immutable program.")
       .def("method_names", &method_names)
       .def("read_method",
            [](const ProgramHandle& self, const std::string& name) {

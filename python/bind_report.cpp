@@ -13,7 +13,7 @@ namespace depute::python {
 
 void bind_report(nb::module_& module) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
-  nb::class_<Report>(module, "Report", "What happened to a program.")
+  nb::class_<Report>(module, "Report", "The report of a lowered program.")
       .def(
           "summary", [](const Report& self, bool verbose) { return summary_text(self, verbose); },
           nb::arg("verbose"), WithoutGil())

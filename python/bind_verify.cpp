@@ -134,7 +134,7 @@ auto& node_of(AnyGraph& graph, const std::string& result) {
       if (value->name().str() == result) return node;
     }
   }
-  throw nb::key_error(("no node gives '" + result + "'").c_str());
+  throw nb::key_error(("no node has the result '" + result + "'").c_str());
 }
 
 // Returns the body calls that one node makes, in order: the index of the argument with the body, and the
@@ -161,7 +161,7 @@ std::pair<ProgramHandle, std::string> body_program(const ProgramHandle& handle, 
   Method& method = method_of(program, name);
   const Graph* wanted = std::as_const(node_of(*method.graph, result)).arg(argument).as_graph();
   auto body = std::ranges::find(method.bodies, wanted, [](const Owned<Graph>& each) { return each.get(); });
-  if (body == method.bodies.end()) throw nb::key_error("the body is none of the method's");
+  if (body == method.bodies.end()) throw nb::key_error("the body does not belong to the method");
   method.graph = std::move(*body);
   method.bodies.erase(body);
   method.inputs.assign(wanted->inputs().size(), {});

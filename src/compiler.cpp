@@ -13,8 +13,8 @@
 #include "lower/delegate_parts.h"
 #include "normalize/passes.h"
 #include "plan/plan.h"
-#include "read/read_program.h"
 #include "read/pt2/read_pt2.h"
+#include "read/read_program.h"
 #include "requested_backends.h"
 #include "stages.h"
 #include "support/guarded.h"
@@ -187,7 +187,7 @@ Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) c
     TRY_STATUS(normalize_for(program, backends, options));
     TRY_STATUS(transform(program, backends, options));
     TRY_STATUS(bind_ops(program, backends, registry_));
-    TRY_STATUS(tell_step(options.observe, "normalize", program));
+    TRY_STATUS(report_step(options.observe, "normalize", program));
     return Stages::edge(std::move(program), std::move(quantized));
   });
 }
@@ -276,7 +276,7 @@ Result<Delegated> Compiler::lower(Exported exported, const LowerOptions& options
   TRY(Delegated delegated, to_backend(std::move(edge), options));
   TRY(delegated, lower_undelegated(std::move(delegated), options));
   TRY(delegated, add_constants(std::move(delegated), options.constants));
-  TRY_STATUS(tell_step(options.observe, "lower", delegated.program()));
+  TRY_STATUS(report_step(options.observe, "lower", delegated.program()));
   return delegated;
 }
 

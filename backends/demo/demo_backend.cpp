@@ -32,7 +32,7 @@ NodeSupport support(const Node& node) {
   }
   if (node.op() == relu) {
     if (fused_convolution(node) != nullptr) return take();
-    return refuse("fusion", "a relu that follows no convolution", "convolution -> relu");
+    return refuse("fusion", "a relu that does not follow a convolution", "convolution -> relu");
   }
   return refuse("op", node.op().str(), "convolution -> relu, tan");
 }
@@ -76,7 +76,7 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
       DEPUTE_TRY_STATUS(program.add("div_decomp_from_tan", {&node}));
     } else {
       return failure("demo", node.display_name(), std::string(node.op().str()) + " is not supported",
-                     "use the demo partitioner, which leaves it to the portable runtime");
+                     "use the demo partitioner, which does not delegate it");
     }
   }
   return std::move(program).finish();
@@ -91,7 +91,7 @@ Result<std::string> DemoBackend::describe(std::span<const std::byte> processed_b
   for (blob.remove_prefix(hash + 1); !blob.empty();) {
     const std::size_t name = blob.find(',');
     const std::size_t id = name == blob.npos ? name : blob.find(',', name + 1);
-    if (id == blob.npos) return failure("demo", "", "the last instruction is cut off");
+    if (id == blob.npos) return failure("demo", "", "the last instruction is truncated");
     text.append(blob.substr(name + 1, id - name - 1)).append(" ").append(blob.substr(0, name)).append("\n");
     blob.remove_prefix(id + 1);
   }

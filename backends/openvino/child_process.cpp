@@ -77,7 +77,7 @@ Status run_guarded(const ChildTask& task, std::ostream& out) {
   } catch (const std::exception& error) {
     return failure("openvino", task.name, error.what());
   } catch (...) {
-    return failure("openvino", task.name, "an exception without a text");
+    return failure("openvino", task.name, "an exception without a message");
   }
 }
 
@@ -90,7 +90,7 @@ Status run_guarded(const ChildTask& task, std::ostream& out) {
     std::ofstream out(path, std::ios::binary);
     status = run_guarded(task, out);
     out.flush();
-    if (status && !out) status = failure("openvino", task.name, "no memory for the result");
+    if (status && !out) status = failure("openvino", task.name, "out of memory for the result");
   }
   if (status) _exit(exit_result);
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -108,7 +108,9 @@ Result<Child> start(const ChildTask& task) {
   Child child;
   child.file = memfd_create("depute-openvino", MFD_CLOEXEC);
   if (child.file < 0)
-    return failure("openvino", task.name, std::string("no memory for a child's result: ") + strerror(errno));
+    return failure(
+        "openvino", task.name,
+        std::string("cannot allocate memory for the result of the child process: ") + strerror(errno));
   const pid_t parent = getpid();
   child.process = fork();
   if (child.process == 0) be_child(task, child.file, parent);
@@ -127,12 +129,12 @@ Result<Bytes> finish(const ChildTask& task, const Child& child) {
   if (WIFSIGNALED(status)) {
     const char* name = sigabbrev_np(WTERMSIG(status));
     return failure("openvino", task.name,
-                   std::string("OpenVINO's process ended by SIG") + (name == nullptr ? "?" : name));
+                   std::string("the OpenVINO process was killed by SIG") + (name == nullptr ? "?" : name));
   }
   if (WEXITSTATUS(status) == exit_diagnostic) return failure_of(mapping->bytes(), task.name);
   if (WEXITSTATUS(status) != exit_result)
     return failure("openvino", task.name,
-                   "OpenVINO's process ended with code " + std::to_string(WEXITSTATUS(status)));
+                   "the OpenVINO process exited with code " + std::to_string(WEXITSTATUS(status)));
   return borrowed_storage(mapping->bytes(), mapping);
 }
 

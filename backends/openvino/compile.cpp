@@ -16,8 +16,9 @@ namespace {
 // Fails unless the value is a tensor of static size with an element type that OpenVINO supports.
 Status check_value(const Value& value) {
   if (!value.type().is_tensor() || !value.tensor().is_static() || !element_type(value.tensor().dtype))
-    return failure("openvino", value.name().str(),
-                   str(value.type()) + " is no tensor of a known size and of a type that OpenVINO has");
+    return failure(
+        "openvino", value.name().str(),
+        str(value.type()) + " must be a tensor with constant sizes and a dtype that OpenVINO supports");
   return {};
 }
 
@@ -25,7 +26,7 @@ Status check_rank(const Value& value) {
   if (value.tensor().rank() > 0) return {};
   return failure(
       "openvino", value.name().str(),
-      str(value.type()) + " comes in or goes out, and OpenVINO's runtime binds no tensor without dimensions");
+      str(value.type()) + " is an argument or result of rank 0, which OpenVINO's runtime does not support");
 }
 
 Status check_method(const Method& method) {
@@ -43,12 +44,12 @@ Status check_method(const Method& method) {
     if (method.outputs[i].kind != OutputSpec::Kind::UserOutput)
       return failure("openvino", method.name.str(),
                      "'" + std::string(method.outputs[i].target.str()) +
-                         "' is mutated, and a blob of OpenVINO keeps no state");
+                         "' is mutated, but OpenVINO blobs cannot have state");
   }
   for (const Node& node : method.graph->nodes()) {
     if (node.def() == nullptr)
       return node_failure(node, "openvino",
-                          "OpenVINO cannot take the unknown op " + std::string(node.op().str()));
+                          "OpenVINO does not support the unknown op " + std::string(node.op().str()));
     for (const Value* result : node.results())
       if (result->has_uses()) DEPUTE_TRY_STATUS(check_value(*result));
   }
@@ -58,7 +59,7 @@ Status check_method(const Method& method) {
 }  // namespace
 
 Status compile(const Program& program, std::string_view precision, std::ostream& blob) {
-  if (program.methods.size() != 1) return failure("openvino", "", "a partition has one method");
+  if (program.methods.size() != 1) return failure("openvino", "", "a partition must have one method");
   const Method& method = *program.methods[0];
   DEPUTE_TRY_STATUS(check_method(method));
   std::vector<const Value*> returned;

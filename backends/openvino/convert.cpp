@@ -58,8 +58,8 @@ Result<std::shared_ptr<ov::op::v0::Result>> result_of(ov::Output<ov::Node> outpu
   const TensorType& type = value.tensor();
   if (output.get_partial_shape() != ov::PartialShape(shape_of(type)))
     return failure("openvino", value.name().str(),
-                   "OpenVINO gives the shape " + output.get_partial_shape().to_string() +
-                       ", and the program " + str(type));
+                   "OpenVINO infers the shape " + output.get_partial_shape().to_string() +
+                       ", but the program declares " + str(type));
   const ov::element::Type wanted = *element_type(type.dtype);
   if (output.get_element_type() != wanted) output = std::make_shared<ov::op::v0::Convert>(output, wanted);
   return std::make_shared<ov::op::v0::Result>(output);
@@ -178,7 +178,8 @@ Faults find_unconvertible(const GraphPart& part) {
   }
   if (!faults.empty()) return faults;
   for (const Node& node : part.graph->nodes())
-    if (part.includes(node)) faults.emplace(node.id(), "OpenVINO converts each node, but not all together");
+    if (part.includes(node))
+      faults.emplace(node.id(), "OpenVINO converts each node alone, but not all nodes together");
   return faults;
 }
 

@@ -42,7 +42,8 @@ std::optional<NodeSupport> check_integers(const Node& node) {
                    [&](const Argument& part) { is_place = is_place && !is_wide(*part.as_value()); });
   }
   if (is_place) return std::nullopt;
-  return refuse("integer", "i64 that is no index", "what fits into 32 bits, in which OpenVINO computes");
+  return refuse("integer", "i64 values that are not indices",
+                "values that fit in 32 bits (OpenVINO computes i64 as i32)");
 }
 
 std::optional<NodeSupport> check_values(const Node& node) {

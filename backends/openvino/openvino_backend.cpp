@@ -41,8 +41,8 @@ Result<std::string> read_specs(std::span<const CompileSpec> specs) {
     if (same == known.end()) return failure("openvino", "", "unknown compile spec '" + spec.key + "'");
     if (*same != spec)
       return failure("openvino", "",
-                     "compile spec '" + spec.key + "' asks for '" + std::string(text_of(spec)) +
-                         "', and there is '" + std::string(text_of(*same)) + "' here");
+                     "compile spec '" + spec.key + "' requests '" + std::string(text_of(spec)) +
+                         "', but this build has '" + std::string(text_of(*same)) + "' here");
   }
   return precision;
 }
@@ -65,7 +65,7 @@ Result<DebugHandleMap> debug_handles(const Program& program) {
 Result<PreprocessResult> result_of(const Program& program, std::shared_ptr<const Storage> blob) {
   const auto target = blob_target(blob->bytes());
   if (!target)
-    return failure("openvino", "", "OpenVINO exported a blob that does not tell what it was made for");
+    return failure("openvino", "", "OpenVINO exported a blob without the properties of its target");
   DEPUTE_TRY(DebugHandleMap handles, debug_handles(program));
   return PreprocessResult{.processed_bytes = std::move(blob),
                           .debug_handle_map = std::move(handles),
@@ -123,9 +123,9 @@ Result<std::string> OpenvinoBackend::describe(std::span<const std::byte> process
   const auto target = blob_target(processed_bytes);
   if (!target)
     return failure("openvino", "offset 0",
-                   "no blob of OpenVINO's CPU plugin that tells what it was made for");
+                   "not a blob of OpenVINO's CPU plugin with the properties of its target");
   std::string text = "made for " + str(*target) + "\n";
-  if (!toolkit()) return text + "this machine cannot tell: " + toolkit().error().message + "\n";
+  if (!toolkit()) return text + "cannot be checked on this machine: " + toolkit().error().message + "\n";
   if (*target == toolkit()->target) return text + "loads with the OpenVINO of this machine\n";
   return text + "does not load here: this machine has " + str(toolkit()->target) + "\n";
 }
@@ -133,7 +133,7 @@ Result<std::string> OpenvinoBackend::describe(std::span<const std::byte> process
 BackendEntry openvino_backend() {
   BackendEntry entry;
   entry.name = "openvino";
-  entry.description = "ExecuTorch's OpenvinoBackend: what OpenVINO compiles for the CPU of this machine";
+  entry.description = "ExecuTorch's OpenvinoBackend: compiled by OpenVINO for the CPU of this machine";
   entry.backend = std::make_unique<OpenvinoBackend>();
   entry.make_partitioner = make_openvino_partitioner;
   entry.support = [] {

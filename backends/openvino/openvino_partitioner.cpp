@@ -147,7 +147,7 @@ Result<Proposal> propose(const Options& options, const Program& program, const M
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {
-      {"exclude", "ops that are left to others, joined by '+': gelu+aten.mul.Tensor"},
+      {"exclude", "ops that are not delegated, joined by '+': gelu+aten.mul.Tensor"},
       {"precision", "f32, or auto: in bf16 or f16 where the CPU has instructions for them (default: f32)"}};
 }
 

@@ -76,7 +76,7 @@ ov::Output<ov::Node> broadcastable(const NodeContext& context, const ov::Output<
 double number_of(const NodeContext& context, std::size_t index) {
   const auto constant =
       ov::as_type_ptr<opset::Constant>(context.get_input(static_cast<int>(index)).get_node_shared_ptr());
-  FRONT_END_GENERAL_CHECK(constant != nullptr, "an argument is not a constant");
+  FRONT_END_GENERAL_CHECK(constant != nullptr, "an argument must be a constant");
   return constant->cast_vector<double>().at(0);
 }
 

@@ -39,14 +39,16 @@ Status write_facts(std::ostream& out) {
   DEPUTE_TRY_STATUS(compile(program, default_precision, blob));
   const std::string bytes = std::move(blob).str();
   const auto target = blob_target(std::as_bytes(std::span(bytes)));
-  if (!target) return failure("openvino", "", "this OpenVINO's blobs do not tell what they were made for");
+  if (!target)
+    return failure("openvino", "",
+                   "blobs of this OpenVINO version do not have the properties of their target");
   out << target->version << '\n' << target->isa << '\n';
   for (const std::string& op : ops) out << op << '\n';
   return {};
 }
 
 Result<Toolkit> ask() {
-  DEPUTE_TRY(const auto written, run_in_child({"asking OpenVINO for its ops", write_facts}));
+  DEPUTE_TRY(const auto written, run_in_child({"querying OpenVINO's ops", write_facts}));
   std::istringstream lines(
       std::string(reinterpret_cast<const char*>(written->bytes().data()), written->size()));
   Toolkit toolkit;

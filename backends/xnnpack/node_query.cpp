@@ -11,8 +11,8 @@
 #include "graph.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
-#include "quantized_patterns.h"
 #include "payload/write_payload.h"
+#include "quantized_patterns.h"
 
 namespace depute::xnnpack {
 namespace {
@@ -83,14 +83,14 @@ Check check_shapes(const NodeQuery& node) {
   const auto types = infer(node.call);
   if (!types) {
     if (types.error().code != bad_argument) return {};
-    return Refusal{"argument", types.error().message, "a call that torch accepts"};
+    return Refusal{"argument", types.error().message, "a valid call"};
   }
   const std::span<const Value* const> results = node.call.node()->results();
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Type& given = results[i]->type();
     if (i < types->size() && (!given.is_tensor() || given.tensor.rank() == (*types)[i].tensor.rank()))
       continue;
-    return Refusal{"argument", str(given), "the types that the op gives"};
+    return Refusal{"argument", str(given), "the result types of the op"};
   }
   return {};
 }
@@ -257,7 +257,7 @@ Check need_number(const NodeQuery& node, std::string_view name) {
 
 Check need_constant(const NodeQuery& node, std::string_view name) {
   if (!node.has(name) || node.is_constant(name)) return {};
-  return Refusal{"static-weight", fmt::format("{} is computed when the program runs", name), "a constant"};
+  return Refusal{"static-weight", fmt::format("{} is computed at run time", name), "a constant"};
 }
 
 Check need_ints(const NodeQuery& node, std::string_view name) {

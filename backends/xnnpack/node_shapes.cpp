@@ -72,10 +72,10 @@ std::optional<std::uint64_t> steps(std::uint64_t size, std::uint64_t kernel, std
 
 template <typename Table>
 std::string window_fault(const Table& node, Shape input) {
-  if (input.size() != 4) return fmt::format("{} dimensions instead of 4", input.size());
+  if (input.size() != 4) return fmt::format("got {} dimensions; expected 4", input.size());
   const bool is_empty = node.kernel_height() == 0 || node.kernel_width() == 0 || node.stride_height() == 0 ||
                         node.stride_width() == 0 || node.dilation_height() == 0 || node.dilation_width() == 0;
-  return is_empty ? "a size of its window is 0" : "";
+  return is_empty ? "a window size is 0" : "";
 }
 
 template <typename Table>
@@ -101,10 +101,10 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Unary& node) const {
     if (kind == wire::NodeUnion::Softmax && in[0].empty())
-      return always_wrong("a softmax without a dimension");
+      return always_wrong("softmax requires rank 1 or more");
     Sizes sizes(in[0]);
     if (kind != wire::NodeUnion::GlobalAvgPooling2d) return sizes;
-    if (sizes.rank < 3) return always_wrong(fmt::format("{} dimensions instead of 3 or more", sizes.rank));
+    if (sizes.rank < 3) return always_wrong(fmt::format("got {} dimensions; expected 3 or more", sizes.rank));
     if ((node.flags() & keep_dims) != 0) {
       sizes[sizes.rank - 3] = sizes[sizes.rank - 2] = 1;
       return sizes;
@@ -118,11 +118,11 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Binary& node) const {
     if (kind != wire::NodeUnion::BatchMatrixMultiply) return broadcast(in[0], in[1]);
-    if (in[0].size() < 2 || in[1].size() < 2) return always_wrong("its operands are no matrices");
+    if (in[0].size() < 2 || in[1].size() < 2) return always_wrong("its operands must have rank 2 or more");
     const Shape left = in[0].last(2);
     Shape right = in[1].last(2);
     const bool is_turned = (node.flags() & transpose_weights) != 0;
-    if (left[1] != right[is_turned ? 1 : 0]) return std::string("its matrices do not fit each other");
+    if (left[1] != right[is_turned ? 1 : 0]) return std::string("the inner sizes of its matrices differ");
     Outcome batch = broadcast(in[0].first(in[0].size() - 2), in[1].first(in[1].size() - 2));
     if (!batch.fault.empty()) return batch;
     batch.sizes[batch.sizes.rank] = left[0];
@@ -133,16 +133,16 @@ struct ResultSizes {
 
   std::string bias_fault(std::uint64_t channels) const {
     const bool fits = in[2].empty() || (in[2].size() == 1 && in[2][0] == channels);
-    return fits ? "" : fmt::format("its bias is {}, not [{}]", numbers_text(in[2]), channels);
+    return fits ? "" : fmt::format("its bias has the shape {}; expected [{}]", numbers_text(in[2]), channels);
   }
 
   Outcome operator()(const wire::FullyConnected& node) const {
     if (in[0].empty() || in[1].size() != 2)
-      return always_wrong("its filter is no matrix, or its input a number");
+      return always_wrong("its filter must have rank 2, and its input rank 1 or more");
     const bool is_turned = (node.flags() & transpose_weights) != 0;
     const std::uint32_t channels = in[1][is_turned ? 1 : 0];
     if (in[0].back() != in[1][is_turned ? 0 : 1])
-      return fmt::format("rows of {} and a filter of {}", in[0].back(), numbers_text(in[1]));
+      return fmt::format("rows of {} do not match a filter of {}", in[0].back(), numbers_text(in[1]));
     if (std::string fault = bias_fault(channels); !fault.empty()) return fault;
     Sizes sizes(in[0]);
     sizes.last() = channels;
@@ -155,18 +155,18 @@ struct ResultSizes {
       return always_wrong("it has no groups or channels");
     const std::uint64_t inputs = std::uint64_t{node.groups()} * node.group_input_channels();
     const std::uint64_t outputs = std::uint64_t{node.groups()} * node.group_output_channels();
-    if (inputs != in[0][3]) return fmt::format("{} channels come in, and it reads {}", in[0][3], inputs);
+    if (inputs != in[0][3]) return fmt::format("got {} input channels; expected {}", in[0][3], inputs);
     const bool is_depthwise = kind == wire::NodeUnion::DepthwiseConv2d;
     if (is_depthwise && node.group_input_channels() != 1)
-      return always_wrong(fmt::format("{} channels a group instead of 1", node.group_input_channels()));
+      return always_wrong(fmt::format("got {} channels per group; expected 1", node.group_input_channels()));
     Sizes filter{outputs, node.kernel_height(), node.kernel_width(), node.group_input_channels()};
     if (is_depthwise) filter = Sizes{1, node.kernel_height(), node.kernel_width(), outputs};
     if (in[1].size() != 4 || !std::ranges::equal(in[1], std::span(filter.dims).first(4)))
-      return fmt::format("its filter of {} does not fit its window and channels", numbers_text(in[1]));
+      return fmt::format("its filter of {} does not match its window and channels", numbers_text(in[1]));
     if (std::string fault = bias_fault(outputs); !fault.empty()) return fault;
     if (kind == wire::NodeUnion::ConvTranspose2d) return transposed(node, outputs);
     if (node.adjustment_height() != 0 || node.adjustment_width() != 0)
-      return always_wrong("an adjustment that is not looked at");
+      return always_wrong("an adjustment that the runtime ignores");
     return slide(node, in[0], outputs);
   }
 
@@ -184,27 +184,27 @@ struct ResultSizes {
     if (std::string fault = window_fault(node, in[0]); !fault.empty()) return fault;
     const bool is_dilated = node.dilation_height() != 1 || node.dilation_width() != 1;
     if (kind == wire::NodeUnion::AvgPooling2d && is_dilated)
-      return always_wrong("a dilation that is not looked at");
+      return always_wrong("a dilation that the runtime ignores");
     return slide(node, in[0], in[0][3]);
   }
 
   Outcome operator()(const wire::ResizeBilinear& node) const {
-    if (in[0].size() != 4) return always_wrong(fmt::format("{} dimensions instead of 4", in[0].size()));
+    if (in[0].size() != 4) return always_wrong(fmt::format("got {} dimensions; expected 4", in[0].size()));
     constexpr std::uint32_t limit = 1U << 24;
     if (node.height() == 0 || node.width() == 0 || node.height() >= limit || node.width() >= limit)
-      return always_wrong(fmt::format("a size of {}x{}", node.height(), node.width()));
+      return always_wrong(fmt::format("the size {}x{} is out of range", node.height(), node.width()));
     return Sizes{in[0][0], node.height(), node.width(), in[0][3]};
   }
 
   Outcome operator()(const wire::Transpose& node) const {
     const Shape order = numbers(node.perm());
     if (order.empty() || order.size() != in[0].size() || node.rank() != order.size())
-      return always_wrong("an order of another number of dimensions");
+      return always_wrong("the permutation must have one entry per dimension");
     Sizes sizes(in[0]);
     std::uint32_t seen = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (order[i] >= order.size() || (seen & (1U << order[i])) != 0)
-        return always_wrong(fmt::format("{} is no order", numbers_text(order)));
+        return always_wrong(fmt::format("{} is not a permutation", numbers_text(order)));
       seen |= 1U << order[i];
       sizes[i] = in[0][order[i]];
     }
@@ -213,8 +213,8 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Reshape& node) const {
     const Shape shape = numbers(node.shape());
-    if (node.rank() != shape.size() || shape.size() > 6) return always_wrong("a shape of another rank");
-    if (std::ranges::count(shape, 0U) > 1) return always_wrong("two sizes are left open");
+    if (node.rank() != shape.size() || shape.size() > 6) return always_wrong("the shape has the wrong rank");
+    if (std::ranges::count(shape, 0U) > 1) return always_wrong("more than one size is inferred");
     Sizes sizes(shape);
     std::uint64_t known = 1;
     for (std::uint32_t size : shape) known *= size == 0 ? 1 : size;
@@ -224,7 +224,7 @@ struct ResultSizes {
     }
     const bool is_open = std::ranges::count(shape, 0U) == 1;
     if (is_open ? elements % known != 0 : elements != known)
-      return fmt::format("{} elements do not fit {}", elements, numbers_text(shape));
+      return fmt::format("{} elements do not match {}", elements, numbers_text(shape));
     return sizes;
   }
 
@@ -232,7 +232,7 @@ struct ResultSizes {
     const Shape before = numbers(node.before());
     const Shape after = numbers(node.after());
     if (before.size() != in[0].size() || after.size() != in[0].size())
-      return always_wrong("widths of another number of dimensions");
+      return always_wrong("the padding must have one entry per dimension");
     Sizes sizes(in[0]);
     for (std::size_t i = 0; i < sizes.rank; ++i) sizes[i] += std::uint64_t{before[i]} + after[i];
     return sizes;
@@ -242,12 +242,12 @@ struct ResultSizes {
     const Shape offsets = numbers(node.offsets());
     const Shape extents = numbers(node.sizes());
     if (offsets.size() != in[0].size() || extents.size() != in[0].size() || node.rank() != in[0].size())
-      return always_wrong("a range of another number of dimensions");
+      return always_wrong("the slice must have one entry per dimension");
     Sizes sizes(in[0]);
     for (std::size_t i = 0; i < sizes.rank; ++i) {
       if (extents[i] == 0 && offsets[i] == 0) continue;
       if (extents[i] == 0 || std::uint64_t{offsets[i]} + extents[i] > in[0][i])
-        return fmt::format("{} from {} of {}", extents[i], offsets[i], in[0][i]);
+        return fmt::format("{} elements from index {} exceed size {}", extents[i], offsets[i], in[0][i]);
       sizes[i] = extents[i];
     }
     return sizes;
@@ -255,7 +255,7 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Concat& node) const {
     if (node.axis() >= in[0].size())
-      return always_wrong(fmt::format("axis {} of {}", node.axis(), in[0].size()));
+      return always_wrong(fmt::format("axis {} is out of range for rank {}", node.axis(), in[0].size()));
     Sizes sizes(in[0]);
     for (Shape next : in.subspan(1)) {
       if (next.size() != in[0].size()) return always_wrong("its operands have different ranks");
@@ -267,8 +267,12 @@ struct ResultSizes {
     return sizes;
   }
 
-  Outcome operator()(const wire::ArgMaxPooling&) const { return always_wrong("a kind that is not written"); }
-  Outcome operator()(const wire::Attention&) const { return always_wrong("a kind that is not written"); }
+  Outcome operator()(const wire::ArgMaxPooling&) const {
+    return always_wrong("a node kind that Depute does not write");
+  }
+  Outcome operator()(const wire::Attention&) const {
+    return always_wrong("a node kind that Depute does not write");
+  }
 };
 
 }  // namespace
@@ -276,11 +280,12 @@ struct ResultSizes {
 std::string shape_fault(const wire::Node& node, std::span<const Shape> inputs, Shape output, bool varies) {
   std::optional<Outcome> outcome;
   visit_body(node, [&](const auto& table) { outcome.emplace(ResultSizes{node.node_type(), inputs}(table)); });
-  if (!outcome) return "a kind that is not known";
+  if (!outcome) return "an unknown node kind";
   if (!outcome->fault.empty()) return varies && !outcome->is_always ? "" : outcome->fault;
   const std::span<const std::uint64_t> sizes = std::span(outcome->sizes.dims).first(outcome->sizes.rank);
   if (sizes.size() == output.size() && (varies || std::ranges::equal(sizes, output))) return {};
-  return fmt::format("it gives [{}], and {} is written", fmt::join(sizes, ", "), numbers_text(output));
+  return fmt::format("its result has the shape [{}], but {} is declared", fmt::join(sizes, ", "),
+                     numbers_text(output));
 }
 
 }  // namespace depute::xnnpack

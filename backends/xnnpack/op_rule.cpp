@@ -9,20 +9,20 @@ namespace depute::xnnpack {
 namespace {
 
 constexpr RefusalRule rules[] = {
-    {"argument", "an argument has a value that no node of XNNPACK can express"},
+    {"argument", "an argument has a value that XNNPACK's nodes do not support"},
     {"dtype", "a tensor's element type is not f32 or f16, or types are mixed"},
     {"dynamic-shape", "a size that must be constant is known only at run time"},
-    {"excluded", "the option exclude names the op"},
-    {"kernel", "ExecuTorch's own kernel is faster; an option asks for XNNPACK all the same"},
+    {"excluded", "the op is named by the option exclude"},
+    {"kernel", "ExecuTorch's own kernel is faster; an option selects XNNPACK anyway"},
     {"layout", "a tensor is not contiguous"},
-    {"no-compute", "the nodes it could be delegated with move or relabel elements, and compute nothing"},
+    {"no-compute", "the nodes of the partition only move elements and compute nothing"},
     {"op", "there is no rule for the op"},
-    {"quantization", "not a way to quantize that XNNPACK's nodes know, or not where they can use it"},
+    {"quantization", "a quantization scheme that XNNPACK's nodes do not support, or not at this place"},
     {"rank", "a tensor has more or fewer dimensions than the node allows"},
     {"static-weight", "weights are computed at run time, or mutated"},
     {"symbolic", "an argument is computed at run time"},
     {"unbounded", "a size has no upper bound"},
-    {"unused-result", "a result is used that XNNPACK does not compute"},
+    {"unused-result", "a result that XNNPACK does not compute is used"},
     {"zero-size", "a tensor has no elements"},
 };
 

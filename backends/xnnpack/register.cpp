@@ -34,11 +34,11 @@ std::string_view words(LimitKind kind) {
     case LimitKind::Text:
       return "one of";
     case LimitKind::OneOpenSize:
-      return "at most one open size";
+      return "at most one dynamic size";
     case LimitKind::KnownSizes:
       return "known sizes";
     case LimitKind::FirstResult:
-      return "no other is used";
+      return "other results are unused";
   }
   return {};
 }
@@ -59,7 +59,7 @@ SupportRow row_of(const OpRule& rule) {
     if (!rule.takes_integers) row.types.emplace_back(name(type));
   row.mixes_types = rule.mixes_dtypes || rule.takes_integers;
   row.layouts.emplace_back("contiguous");
-  if (rule.takes_layouts) row.layouts.emplace_back("any order of dimensions");
+  if (rule.takes_layouts) row.layouts.emplace_back("any dim order");
   for (const Form& form : rule.forms) {
     if (form.empty()) continue;
     row.forms.emplace_back();

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
+#include "emitter.h"
+#include "node_query.h"
 #include "passes/assign_layouts.h"
+#include "passes/simplify.h"
+#include "passes/table_chains.h"
 #include "payload/debug_handles.h"
 #include "payload/describe_payload.h"
-#include "emitter.h"
 #include "payload/half_weights.h"
-#include "node_query.h"
-#include "passes/simplify.h"
-#include "support/try.h"
-#include "passes/table_chains.h"
 #include "payload/verify_payload.h"
 #include "payload/write_payload.h"
+#include "support/try.h"
 
 namespace depute::xnnpack {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t bytes_read_past_the_end = 64;  // its kernels read whole vectors
 
 Failure refusal_error(const Node& node, const Refusal& refusal) {
-  std::string message = fmt::format("XNNPACK cannot take {}: {}", node.op().str(), refusal.rule);
+  std::string message = fmt::format("XNNPACK does not support {}: {}", node.op().str(), refusal.rule);
   if (!refusal.seen.empty()) message += fmt::format(", {}", refusal.seen);
   if (!refusal.allowed.empty()) message += fmt::format(" (allowed: {})", refusal.allowed);
   return node_failure(node, "xnnpack", message, {}, node.display_name());
@@ -36,7 +36,7 @@ Status check_external(const Value& value) {
     return {};
   return failure(
       "xnnpack", value.name().str(),
-      fmt::format("{} comes in or goes out, which is no tensor of f32, f16 or i8", str(value.type())));
+      fmt::format("{} is an argument or result, but not a tensor of f32, f16 or i8", str(value.type())));
 }
 
 // Also checks unused inputs.
@@ -57,9 +57,9 @@ Status check_results(const Method& method) {
     if (!output.is_value()) return failure("xnnpack", method.name.str(), "a result is not a tensor");
     TRY_STATUS(check_external(*output.as_value()));
     if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) {
-      return failure(
-          "xnnpack", method.name.str(),
-          fmt::format("'{}' is mutated, and XNNPACK keeps no state", method.outputs[i].target.str()));
+      return failure("xnnpack", method.name.str(),
+                     fmt::format("'{}' is mutated, but XNNPACK delegates cannot have state",
+                                 method.outputs[i].target.str()));
     }
   }
   return {};
@@ -72,7 +72,7 @@ Result<bool> has_half_weights(std::span<const CompileSpec> compile_specs) {
       return failure("xnnpack", "", fmt::format("unknown compile spec '{}'", spec.key));
     const std::string_view value(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
     if (value != "f16" && value != "f32")
-      return failure("xnnpack", "", "compile spec 'weights' can be f16 or f32");
+      return failure("xnnpack", "", "compile spec 'weights' must be f16 or f32");
     is_half = value == "f16";
   }
   return is_half;
@@ -96,9 +96,8 @@ Status verify_written(const Program& program, const XnnGraph& graph, const Paylo
   const auto fault = find_fault_of_written(payload.bytes->bytes(), payload.named_data, varies);
   if (!fault) return {};
   const Node* node = fault->node ? node_of(program, graph.nodes[*fault->node].handles) : nullptr;
-  const std::string message = fmt::format("a payload that the runtime does not take, {}", fault->message);
-  const std::string hint =
-      "this is a fault of the compiler; leave the node out by --backend xnnpack:off=NAME";
+  const std::string message = fmt::format("the runtime would reject the payload, {}", fault->message);
+  const std::string hint = "this is a bug of depute; exclude the node with --backend xnnpack:off=NAME";
   if (node == nullptr) return failure("internal", "xnnpack", message, hint);
   return node_failure(*node, "internal", message, hint, node->display_name());
 }
@@ -106,7 +105,7 @@ Status verify_written(const Program& program, const XnnGraph& graph, const Paylo
 }  // namespace
 
 Result<XnnGraph> translate(const Program& program) {
-  if (program.methods.size() != 1) return failure("xnnpack", "", "a partition has one method");
+  if (program.methods.size() != 1) return failure("xnnpack", "", "a partition must have one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
   // Options that make the partitioner leave nodes alone do not apply here.

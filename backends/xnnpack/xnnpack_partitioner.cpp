@@ -108,14 +108,14 @@ Proposal propose(const Options& options, const Program& program, const Method& m
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {
-      {"exclude", "ops that stay on ExecuTorch's kernels, joined by '+': gelu+aten.mul.Tensor"},
+      {"exclude", "ops that are not delegated, joined by '+': gelu+aten.mul.Tensor"},
       {"layer_norm",
-       "true or false: take native_layer_norm by its parts, or not (default: where that is cheaper)"},
+       "true or false: delegate native_layer_norm as several nodes (default: where this is cheaper)"},
       {"repeats",
-       "true or false: steps that repeat with the same weights are delegates of their own, loaded once, or "
-       "not (default: where that is faster or copies of weights are many)"},
+       "true or false: make repeated steps with the same weights separate delegates, loaded once (default: "
+       "where this is faster or saves many copies of weights)"},
       {std::string(weights_key),
-       "f16: store the weights of products as f16, and compute with f32 (default: f32)"}};
+       "f16: store the weights of matrix products as f16 and compute with f32 (default: f32)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> make_xnnpack_partitioner(const BackendOptions& given) {

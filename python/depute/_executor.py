@@ -24,9 +24,9 @@ def run_on(executor, retries, watch=None):
     if not hasattr(executor, "submit") and callable(getattr(executor, "remote", None)):
         executor = _Ray(executor)
     if not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor: expected what has submit(), not {type(executor).__name__}")
+        raise TypeError(f"executor: expected an object with submit(), not {type(executor).__name__}")
     if not isinstance(retries, int) or retries < 0:
-        raise ValueError(f"retries is {retries!r}, and is a number of times")
+        raise ValueError(f"retries is {retries!r}; expected a number of 0 or more")
     return functools.partial(_run, executor, retries, watch)
 
 
@@ -74,11 +74,11 @@ class _Task:
         self._submit(True, [])
 
     def _submit(self, by_reference, failures):
-        told = _told(self.native, by_reference)
+        serialized = _serialized(self.native, by_reference)
         try:
-            self.future = self.executor.submit(preprocess, self.backend_id, self.backend, told, self.specs)
+            self.future = self.executor.submit(preprocess, self.backend_id, self.backend, serialized, self.specs)
         except Exception as error:  # a broken executor accepts no more tasks
-            raise Error("executor", self.where, f"the executor is lost: {error}", "", "", failures) from error
+            raise Error("executor", self.where, f"the executor failed: {error}", "", "", failures) from error
 
     def result(self, retries):
         by_reference = True
@@ -87,7 +87,7 @@ class _Task:
             try:
                 result = self.future.result()
             except Exception as error:
-                result = {"worker": "a worker that was lost", "error": error}
+                result = {"worker": "a lost worker", "error": error}
             if "result" in result:
                 return result["result"]
             if result.get("missing") and by_reference:  # the worker does not share the file
@@ -99,7 +99,7 @@ class _Task:
                         "executor",
                         self.where,
                         f"it failed {len(failures)} times" if len(failures) > 1 else "it failed",
-                        "" if retries else "with retries=N it is tried again N times",
+                        "" if retries else "with retries=N it is retried N times",
                         "",
                         failures,
                         f"[executor] {self.where}: it failed on {'; on '.join(failures)}",
@@ -110,7 +110,7 @@ class _Task:
 # --- programs as plain objects
 
 
-def _told(native, by_reference):
+def _serialized(native, by_reference):
     """Returns the text of a program, rows that describe its constants, and the memories of the constants."""
     memories, rows = {}, []
     for key in native.data_keys():
@@ -140,16 +140,16 @@ def _file(path, identity):
     return _depute.file_memory(path)
 
 
-def _memory(told):
-    if told[0] == "file":
-        return _file(told[1], told[2])
-    return _depute.make_constant("uint8", [len(told[1])], told[1])
+def _memory(serialized):
+    if serialized[0] == "file":
+        return _file(serialized[1], serialized[2])
+    return _depute.make_constant("uint8", [len(serialized[1])], serialized[1])
 
 
-def preprocess(backend_id, backend, told, specs):
+def preprocess(backend_id, backend, serialized, specs):
     """Runs on the worker. Returns {"result": rows}, {"error": exception} or {"missing": path}, and the worker's name."""
     worker = f"{socket.gethostname()}:{os.getpid()}"
-    text, rows, memories = told
+    text, rows, memories = serialized
     for each in memories.values():
         if each[0] == "file" and _identity(each[1]) != each[2]:
             return {"worker": worker, "missing": True, "error": FileNotFoundError(each[1])}

@@ -52,7 +52,7 @@ _DTYPES = _depute.pt2_scalar_types()
 def _dtype_number(dtype):
     number = _DTYPES.get(str(dtype).removeprefix("torch."))
     if number is None:
-        raise _error("", f"element type {dtype} is not known")
+        raise _error("", f"dtype {dtype} is not supported")
     return number
 
 
@@ -226,7 +226,7 @@ class _GraphWriter:
             return {"as_custom_obj": {"name": name, "class_fqn": value.class_fqn}}
         kind = _SYMBOLIC_KINDS.get(type(value))
         if kind is None:
-            raise _error("", f"it gives {kind_of(value)}, which no program has as a value")
+            raise _error("", f"it returns {kind_of(value)}, which is not supported as a value")
         self.kinds[name] = kind
         self.tables[kind][name] = _number(value)
         return {kind: {"as_name": name}}
@@ -259,7 +259,7 @@ class _GraphWriter:
             return {"as_layout": torch_number("layout", value)}
         if isinstance(value, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
             return {"as_operator": op_name(value)}
-        raise _error("", f"it is called with {kind_of(value)}, which no program has as an argument")
+        raise _error("", f"it is called with {kind_of(value)}, which is not supported as an argument")
 
     def _use(self, node):
         name = self.names.get(node.name, node.name)
@@ -279,8 +279,8 @@ class _GraphWriter:
         for known, kind, own in _LISTS:
             if kinds <= known:
                 return {kind: [each if next(iter(each)) in own else next(iter(each.values())) for each in elements]}
-        told = " and ".join(sorted(kinds))
-        raise _error("", f"it is called with a list of {told}, which no program has as an argument")
+        names = " and ".join(sorted(kinds))
+        raise _error("", f"it is called with a list of {names}; mixed lists are not supported as arguments")
 
 
 class _Delegates:
@@ -293,7 +293,7 @@ class _Delegates:
     def name_of(self, module):
         lowered = getattr(module, "lowered", None)
         if not hasattr(lowered, "_native"):
-            raise _error("", f"it calls {kind_of(module)}, which Depute has not lowered", "lower the program with depute")
+            raise _error("", f"it calls {kind_of(module)}, which was not lowered by Depute", "lower the program with depute")
         if module not in self._names:
             wanted = lowered.name or "lowered"
             names = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(1)))
@@ -364,12 +364,12 @@ def _spec(spec):
 
 
 def _signature_spec(kind, argument, target, persistent):
-    told = {"arg": argument}
+    fields = {"arg": argument}
     if kind in _NAME_KEYS:
-        told[_NAME_KEYS[kind]] = target
+        fields[_NAME_KEYS[kind]] = target
     if kind == "BUFFER":
-        told["persistent"] = bool(persistent)
-    return {"tensor_constant" if kind == "CONSTANT_TENSOR" else kind.lower(): told}
+        fields["persistent"] = bool(persistent)
+    return {"tensor_constant" if kind == "CONSTANT_TENSOR" else kind.lower(): fields}
 
 
 def _signature_argument(arg):
@@ -427,7 +427,7 @@ class _Weights:
             parts = {key: self._payload(part, where, index) for key, part in inner if isinstance(part, torch.Tensor)}
             return {"subclass_name": kind_of(tensor), "parts": parts}
         if tensor.device.type != "cpu":
-            raise _error(where, f"it lies on the device {tensor.device}", "move the model to the CPU before exporting it")
+            raise _error(where, f"it is on the device {tensor.device}", "move the model to the CPU before exporting it")
         if tensor.is_conj() or tensor.is_neg():  # lazy views: their memory has other values
             tensor = tensor.detach().resolve_conj().resolve_neg()
         try:

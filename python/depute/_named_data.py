@@ -18,12 +18,12 @@ class NamedDataStore(_NamedDataStore):
         includes its layout, so `tensor_layout` is not needed.
         """
         if not isinstance(key, str):
-            raise TypeError(f"named data has a text as its key, not {key!r}")
+            raise TypeError(f"the key of named data must be a str, not {key!r}")
         if not isinstance(data, _depute.Constant):
             data = as_bytes(data, f"named data {key!r}")
         alignment = 1 if alignment is None else alignment
         if not isinstance(alignment, int) or alignment <= 0:
-            raise ValueError(f"named data {key!r}: the alignment is {alignment!r}, and must be more than 0")
+            raise ValueError(f"named data {key!r}: the alignment must be more than 0, got {alignment!r}")
         self._add(key, data, alignment, external_tag or "")
 
     def get_named_data_store_output(self) -> NamedDataStore:

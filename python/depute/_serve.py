@@ -28,9 +28,9 @@ def serve_backend(partitioner: Callable[..., Any], backend: Any, *, options: Map
     """
     known = dict(options or {})
     if not callable(partitioner):
-        raise TypeError(f"a class of partitioners is needed, not {type(partitioner).__name__}")
+        raise TypeError(f"expected a class of partitioners, not {type(partitioner).__name__}")
     if not callable(getattr(backend, "preprocess", None)) or not isinstance(getattr(backend, "__name__", None), str):
-        raise TypeError(f"a class with preprocess() is needed, not {type(backend).__name__}")
+        raise TypeError(f"expected a class with preprocess(), not {type(backend).__name__}")
 
     def make(given):
         return partitioner(**dict(given))

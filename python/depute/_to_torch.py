@@ -27,7 +27,7 @@ def exported_program_of(method, edge=False, flat=False):
     """
     for spec in method.graph_signature.input_specs:
         if spec.kind in ("CUSTOM_OBJ", "TOKEN"):
-            raise _error(f"input {spec.arg} is a {spec.kind}, which a program does not keep", where=f"method {method.name}")
+            raise _error(f"input {spec.arg} is a {spec.kind}, which is not supported", where=f"method {method.name}")
     try:
         program = json.loads(_depute.torch_schema(method.program._native, method.name, edge, flat))
     except Error as error:
@@ -36,13 +36,13 @@ def exported_program_of(method, edge=False, flat=False):
     program["opset_version"]["aten"] = torch._C._get_max_operator_version()
     program["torch_version"] = torch.__version__
     try:
-        told = _dict_to_dataclass(schema.ExportedProgram, program)
-        return ExportedProgramDeserializer().deserialize(told, *_tensors(method), None)
+        exported = _dict_to_dataclass(schema.ExportedProgram, program)
+        return ExportedProgramDeserializer().deserialize(exported, *_tensors(method), None)
     except Error:
         raise
     except Exception as error:
         cause = [line for line in str(error).splitlines() if line.strip()][-1:]
-        raise _error(f"torch does not take the program: {' '.join(cause)}") from error
+        raise _error(f"torch rejects the program: {' '.join(cause)}") from error
 
 
 def _error(message, hint="", where=""):
@@ -63,7 +63,7 @@ def _complete(graph):
             continue
         arguments = op._schema.arguments
         if len(node["inputs"]) > len(arguments):
-            raise _error(f"it has {len(node['inputs'])} arguments, and torch's takes {len(arguments)}", where=f"node %{node['name']}")
+            raise _error(f"it has {len(node['inputs'])} arguments, but torch's op takes {len(arguments)}", where=f"node %{node['name']}")
         for each, argument in zip(node["inputs"], arguments):
             each["name"] = each["name"] or argument.name
         node["outputs"] = _as_lists(node["outputs"], [str(each.type) for each in op._schema.returns])
@@ -91,7 +91,7 @@ def _torch_op(node):
     for part in name.split("."):
         op = getattr(op, part, None)
     if op is None:
-        raise _error(f"torch has no {name}", "import what registers it first", f"node %{node['name']}")
+        raise _error(f"torch has no {name}", "import the module that registers it first", f"node %{node['name']}")
     return op
 
 

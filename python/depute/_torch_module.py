@@ -25,9 +25,9 @@ class LoweredBackendModule(torch.nn.Module):
         super().__init__()
         original = lowered.original_module
         if original is None:
-            raise _error(lowered, "the program does not have what it was made from")
+            raise _error(lowered, "the delegate does not have its original program")
         if any("MUTATION" in spec.kind for spec in original.graph_signature.output_specs):
-            raise _error(lowered, "it keeps state from call to call, and torch computes each call anew")
+            raise _error(lowered, "it has state, which torch would not keep between calls")
         self.lowered = lowered
         self.original_module = exported_program(original, flat)
 

@@ -27,7 +27,7 @@ from .values import SymInt, Value
 
 MAX_ALONE = 5  # maximum number of delegates that are run alone
 NO_FAULT = (
-    "no delegate or kernel differs by itself: the difference grows from one to the next, or comes from where the tensors lie"
+    "no single delegate or kernel differs: the difference accumulates, or is caused by the placement of tensors in memory"
 )
 MAX_CALLS = 1000  # maximum number of checked calls of the bodies of one node
 
@@ -85,7 +85,7 @@ class Fault:
     def __repr__(self) -> str:
         place = f" ({self.sources[0]})" if self.sources else ""
         calls = "".join(f", in {call}" for call in reversed(self.inside))
-        saved = f"\n  tensors at its border: {self.folder}" if self.folder else ""
+        saved = f"\n  its operands and results: {self.folder}" if self.folder else ""
         return f"{self.kind} {self.name}, {self.target}{place}{calls}: {self.error}{saved}"
 
 
@@ -126,9 +126,9 @@ def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward
     """
     source = as_program(program)
     if method not in source.methods:
-        raise KeyError(f"there is no method {method!r}; there are {', '.join(source.methods)}")
+        raise KeyError(f"unknown method {method!r}; the methods are {', '.join(source.methods)}")
     if hasattr(inputs, "dtype"):
-        raise TypeError("inputs: expected a tuple, as torch.export.export takes it: (x,)")
+        raise TypeError("inputs: expected a tuple, as for torch.export.export: (x,)")
     inputs = tuple(inputs) if inputs is not None else random_inputs(source.methods[method])
     with watching(progress, "verify", "run") as watch:
         runner = _Runner(watch)
@@ -143,13 +143,13 @@ def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward
 
 def _look_into(check, lowered, method, inputs, tolerance, runner, save_to):
     if lowered is None:
-        check.note = "the options do not give this .pte: it was not looked into; give those that it was lowered with"
+        check.note = "the fault was not searched: these options give a different .pte; use the options that it was lowered with"
         return
     search = _Search(lowered, method, tolerance, runner, save_to)
     try:
         check.fault = search.run(inputs)
     except Error as error:  # an operator without a reference kernel
-        check.note = f"it was not looked into: {error}"
+        check.note = f"the fault was not searched: {error}"
         return
     check.note = search.note or ("" if check.fault else NO_FAULT)
 
@@ -217,16 +217,16 @@ def _as_arguments(exported, inputs):
     if spec is None:
         return copies, {}
     if spec.num_leaves != len(copies):
-        raise ValueError(f"inputs: the program takes {spec.num_leaves}, and there are {len(copies)}")
+        raise ValueError(f"inputs: the program takes {spec.num_leaves}, got {len(copies)}")
     return _pytree.tree_unflatten(copies, spec)
 
 
 def interpreted(native, method, inputs):
     """Returns the user outputs that Depute's reference kernels compute."""
-    return [_as_tensor(each) for each in _depute.interpret(native, method, _told(inputs))]
+    return [_as_tensor(each) for each in _depute.interpret(native, method, _as_contents(inputs))]
 
 
-def _told(inputs):
+def _as_contents(inputs):
     """Converts inputs for the reference kernels."""
     import torch
 
@@ -280,7 +280,7 @@ def random_inputs(method, seed=0):
 
 def _compare_all(expected, actual, tolerance):
     if len(expected) != len(actual):
-        note = f"the .pte gives {len(actual)} outputs, the reference {len(expected)}"
+        note = f"the .pte has {len(actual)} outputs, but the reference has {len(expected)}"
         return [OutputError("outputs", float("inf"), 1, tolerance, note)]
     return [compare(f"output {i}", *pair, tolerance) for i, pair in enumerate(zip(expected, actual))]
 
@@ -375,7 +375,7 @@ class _GraphSearch:
     def _in_bodies(self, name, op):
         """Returns the fault in a body call of the node with the result `name`, or None."""
         bodies, calls = {}, collections.Counter()
-        given = _depute.body_calls(self.native, self.search.method, _told(self.inputs), name)
+        given = _depute.body_calls(self.native, self.search.method, _as_contents(self.inputs), name)
         try:
             for argument, inputs in given[:MAX_CALLS]:
                 if argument not in bodies:
@@ -386,7 +386,7 @@ class _GraphSearch:
                 if fault is not None:
                     return fault
         except Error as error:
-            self.search.note = f"the bodies of {name} were not looked into: {error}"
+            self.search.note = f"the bodies of {name} were not searched: {error}"
         return None
 
     def _body(self, name, op, argument):

@@ -19,9 +19,9 @@ def main(words):
     from ._verify import verify
 
     try:
-        asked = [_depute.backend_argument(each) for each in arguments.backend]
-        if any(method for _name, method, _options in asked):
-            raise ValueError("--backend: verify asks one method, which --method names")
+        requested = [_depute.backend_argument(each) for each in arguments.backend]
+        if any(method for _name, method, _options in requested):
+            raise ValueError("--backend: METHOD: is not supported here; name the method with --method")
         inputs = torch.load(arguments.inputs, weights_only=True) if arguments.inputs else None
         check = verify(
             arguments.model,
@@ -30,7 +30,7 @@ def main(words):
             method=arguments.method,
             tolerance=arguments.tolerance,
             save_to=arguments.save_to,
-            partitioner=[BackendPartitioner(name, options) for name, _method, options in asked],
+            partitioner=[BackendPartitioner(name, options) for name, _method, options in requested],
             quantize=arguments.quantize,
             calibrate=arguments.calibrate,
         )
@@ -43,12 +43,12 @@ def main(words):
 
 def _parser():
     parser = argparse.ArgumentParser(prog="depute verify", description=__doc__.splitlines()[0])
-    parser.add_argument("model", help="what the .pte was made from: a .pt2 or .ir file")
+    parser.add_argument("model", help="the .pt2 or .ir file from which the .pte was lowered")
     parser.add_argument("pte")
-    parser.add_argument("--inputs", metavar="FILE", help="a tuple of tensors and numbers, of torch.save; else random ones")
+    parser.add_argument("--inputs", metavar="FILE", help="a tuple of tensors and numbers, saved by torch.save (default: random inputs)")
     parser.add_argument("--method", default="forward")
-    parser.add_argument("--tolerance", type=float, default=1e-3, help="of an output, by its largest value (default 0.001)")
-    parser.add_argument("--save-to", metavar="DIR", help="a folder for the tensors at the border of what differs")
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="largest accepted difference of an output, relative to its largest value (default: 0.001)")
+    parser.add_argument("--save-to", metavar="DIR", help="folder to which the operands and results of the differing node are saved")
     parser.add_argument("--backend", action="append", default=[], metavar="NAME[:key=value,...]", help="as it was lowered")
     parser.add_argument("--quantize", action="append", default=[], metavar="RULE", help="as it was lowered")
     parser.add_argument("--calibrate", metavar="FILE.npz", help="as it was lowered")

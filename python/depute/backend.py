@@ -99,10 +99,10 @@ def _checked(name, classes):
     """Returns the newest class of this name; it replaces older ones of the same path."""
     if len({_path(each) for each in classes}) > 1:
         places = ", ".join(sorted({f"{each.__module__}.{each.__qualname__}" for each in classes}))
-        message = f"there are several backends of this name: {places}"
-        return _Refused(name, message, "a backend is found by its class's name: rename all but one")
+        message = f"several backends have this name: {places}"
+        return _Refused(name, message, "backends are identified by their class names: rename all but one")
     version = classes[-1].cache_version
-    return classes[-1] if isinstance(version, str) else _Refused(name, f"cache_version is {version!r}, and is a text")
+    return classes[-1] if isinstance(version, str) else _Refused(name, f"cache_version is {version!r}; expected a str")
 
 
 def known_backends(requests=()):
@@ -116,13 +116,13 @@ def known_backends(requests=()):
     for backends in workers + [partitioner._brought_backends() for partitioner in partitioners]:
         for name, backend in backends.items():
             if brought.setdefault(name, backend) != backend:
-                raise Error("backend", name, "two partitioners bring two backends of this name", "lower in two steps")
+                raise Error("backend", name, "two partitioners have different backends with this name", "lower in two steps")
     for name, _method, _options, own in requests:
         if own is None and built_in().get(name) in brought:
             raise Error(
                 "backend",
                 built_in()[name],
-                f"the partitioner {name!r} asks for the one that is built in, and another one brings its own",
+                f"the partitioner {name!r} requests the built-in backend, but another partitioner has its own with this id",
                 "lower in two steps: to_backend() after to_edge_transform_and_lower()",
             )
     behind = {name: backend for name, backend in behind.items() if name not in built_in().values()}
@@ -171,7 +171,7 @@ class DelegateMappingBuilder:
         given = [handle for handle in handles if handle is not None]
         for handle in given:
             if not isinstance(handle, int) or not 0 <= handle < 2**32:
-                raise TypeError(f"a debug handle is a number from 0 to 2**32 - 1, not {handle!r}")
+                raise TypeError(f"a debug handle must be a number from 0 to 2**32 - 1, not {handle!r}")
         return self._native._insert(given, identifier)
 
     def get_delegate_mapping(self) -> dict[int | str, tuple[int, ...]]:

@@ -207,8 +207,8 @@ class Node:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "meta":
-            raise AttributeError("meta is a dict to write into, not to replace")
-        raise AttributeError(f"a program cannot be edited through its nodes; {name} is for reading")
+            raise AttributeError("meta cannot be replaced; modify the dict")
+        raise AttributeError(f"a program cannot be edited through its nodes; {name} is read-only")
 
     @property
     def source(self) -> Source | None:

@@ -26,16 +26,16 @@ class ByteLedger:
 
     def __init__(self, native: _depute.ByteLedger) -> None:
         self._native = native
-        self._told = None
+        self._as_dict = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the output of `depute size --json` (docs/cli.md) as a dict."""
         return json.loads(self._native.json())
 
     def _dict(self):
-        if self._told is None:
-            self._told = self.to_dict()
-        return self._told
+        if self._as_dict is None:
+            self._as_dict = self.to_dict()
+        return self._as_dict
 
     @property
     def file(self) -> str:
@@ -88,7 +88,7 @@ class ByteLedger:
         repeated = [row(each["how"], each["saves"], len(each["copies"])) for each in self.duplicates]
         tables = f"<table>{row('kind', 'bytes', 'share', tag='th')}{''.join(rows)}</table>"
         if repeated:
-            tables += f"<table>{row('there several times', 'saves', 'copies', tag='th')}{''.join(repeated)}</table>"
+            tables += f"<table>{row('duplicated content', 'saves', 'copies', tag='th')}{''.join(repeated)}</table>"
         return f"<div><b>{html.escape(self.file)}</b>{tables}</div>"
 
     def __repr__(self) -> str:
@@ -106,4 +106,4 @@ def size(file: Any) -> ByteLedger:
         return ByteLedger(_depute.ledger_of_file(existing(file)))
     if isinstance(file, (bytes, bytearray, memoryview)):
         return ByteLedger(_depute.ledger_of_bytes(bytes(file), "<memory>"))
-    raise TypeError(f"size takes a path, bytes or an ExecutorchProgramManager, not {kind_of(file)}")
+    raise TypeError(f"size: expected a path, bytes or an ExecutorchProgramManager, not {kind_of(file)}")

@@ -81,10 +81,10 @@ class MemoryPlanningPass:
     """Decides who provides the memory of inputs and outputs: the memory plan, or the caller before each call."""
 
     _SETTINGS = {
-        "memory_planning_algo": _Setting(None, lambda algo: algo is None, "there is one way of planning memory"),
+        "memory_planning_algo": _Setting(None, lambda algo: algo is None, "there is only one planning algorithm"),
         "allow_lifetime_and_storage_overlap": _Setting(False, lambda _: True, ""),  # only affects a check
-        "alloc_mutable_buffers": _Setting(True, bool, "buffers that are mutated always have memory of the plan"),
-        "share_mutable_buffers": _Setting(False, lambda shares: not shares, "methods of one program share them without being asked"),
+        "alloc_mutable_buffers": _Setting(True, bool, "mutated buffers are always planned"),
+        "share_mutable_buffers": _Setting(False, lambda shares: not shares, "methods of a program always share them"),
         "alignment": _Setting(16, _divides_16, "memory is planned in multiples of 16 bytes"),
     }
 
@@ -125,21 +125,21 @@ class ExecutorchBackendConfig:
     """
 
     _SETTINGS = {
-        "propagate_device_config": _Setting(None, _keeps_on_cpu, "delegates take and give tensors in the memory of the CPU"),
+        "propagate_device_config": _Setting(None, _keeps_on_cpu, "arguments and results of delegates are always in CPU memory"),
         "to_out_var_pass": _Setting(
             None,
             lambda given: not getattr(given, "ignore_to_out_var_failure", False),
-            "what has no kernel is refused; kernels of the application are named on the command line, by --kernels",
+            "ops without a kernel are rejected; declare kernels of the application with --kernels on the command line",
         ),
         "dynamic_memory_planning_mode": _Setting(0, lambda mode: mode == 0, "memory is planned for the upper bounds of sizes"),
-        "emit_stacktrace": _Setting(False, lambda emits: not emits, "debug_map() joins what runs with the model's lines"),
-        "constant_tensor_alignment": _Setting(None, _divides_16, "constants lie at multiples of 16 bytes"),
+        "emit_stacktrace": _Setting(False, lambda emits: not emits, "debug_map() maps instructions to lines of the model"),
+        "constant_tensor_alignment": _Setting(None, _divides_16, "constants are aligned to 16 bytes"),
         "sym_shape_eval_pass": _Setting(None, _plans_upper_bounds, "memory is planned for the upper bounds of sizes"),
-        "remove_view_copy": _Setting(True, bool, "views that move nothing are never copied"),
+        "remove_view_copy": _Setting(True, bool, "views are never copied if no element moves"),
         "external_mutable_weights": _Setting(
-            False, lambda externals: not externals, "there are no weights to train; name constants by external_constants"
+            False, lambda externals: not externals, "training is not supported; use external_constants for constants"
         ),
-        "emit_mutable_buffer_names": _Setting(False, lambda emits: not emits, "buffers are known by their place alone"),
+        "emit_mutable_buffer_names": _Setting(False, lambda emits: not emits, "names of buffers are not written"),
         # Settings without effect: the step always runs, or the memory planner decides.
         "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
         "run_reinplace_pass": _Setting(False, lambda _: True, ""),
@@ -177,7 +177,7 @@ class ExecutorchBackendConfig:
                 raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass of depute, not {kind_of(plan)}")
             _refuse_unmet(plan, MemoryPlanningPass._SETTINGS)
         if any(plan != plans[0] for plan in plans):
-            raise ValueError("memory_planning_pass: the methods of a program have one, and not several that differ")
+            raise ValueError("memory_planning_pass: all methods of a program must have the same one")
         return plans[0]
 
     def _data_files(self, program, name):
@@ -185,7 +185,7 @@ class ExecutorchBackendConfig:
         stem = os.path.splitext(name)[0]
         if not callable(self.external_constants):
             if self.external_constants not in (True, False):
-                raise TypeError("external_constants is True, False, or a function from a node to a name or None")
+                raise TypeError("external_constants must be True, False, or a function from a node to a name or None")
             return [(stem + ".ptd", "*")] if self.external_constants else []
         files = []
         for method in program.methods.values():
@@ -194,7 +194,7 @@ class ExecutorchBackendConfig:
             for spec in method.graph_signature.input_specs:
                 tag = self.external_constants(nodes[spec.arg]) if spec.target in kept else None
                 if tag is not None and not isinstance(tag, str):
-                    raise TypeError(f"external_constants gives {tag!r} for {spec.target}: expected a name or None")
+                    raise TypeError(f"external_constants returned {tag!r} for {spec.target}; expected a name or None")
                 if tag is not None:
                     files.append((f"{stem}_{tag}.ptd", spec.target))
         return list(dict.fromkeys(files))
@@ -233,13 +233,13 @@ class _Manager:
     def exported_program(self, method_name: str = "forward") -> Method:
         """Returns a method of the current program."""
         if method_name not in self.program.methods:
-            raise KeyError(f"there is no method {method_name!r}; there are {', '.join(sorted(self.methods))}")
+            raise KeyError(f"unknown method {method_name!r}; the methods are {', '.join(sorted(self.methods))}")
         return self.program.methods[method_name]
 
     def report(self) -> Report:
         """Returns a Report of all steps so far, with everything that would be rejected, or with the written program."""
         if self._whole_report is None:
-            self._whole_report = self._told()
+            self._whole_report = self._make_report()
         return Report(self._whole_report)
 
     def explain(self, node: str = "") -> Text:
@@ -272,7 +272,7 @@ class EdgeProgramManager(_Manager):
         self._stage, self.program, self._notes = stage, Program(stage.program), notes
         self._constants = dict(constants)
         self._preserved = list(preserved)
-        self._workers = dict(workers)  # that were asked, by id: their ops may be in the program
+        self._workers = dict(workers)  # that were requested, by id: their ops may be in the program
         self._exported = exported  # native program that the stage was made of; None after transforms and delegation
 
     @classmethod
@@ -284,7 +284,7 @@ class EdgeProgramManager(_Manager):
     def _with(self, stage, workers=None):
         return EdgeProgramManager._made(stage, self._notes, self._constants, self._preserved, self._workers if workers is None else workers)
 
-    def _told(self):
+    def _make_report(self):
         return _depute.explained(self._stage, self._notes)
 
     def transform(self, passes: Any) -> EdgeProgramManager:
@@ -304,7 +304,7 @@ class EdgeProgramManager(_Manager):
         """
         rows = requests(partitioner)
         known = self._workers | dict(known_backends(rows))
-        asked = rows, list(known.items())
+        requested = rows, list(known.items())
         stage = self._stage
         if knows_edge_forms(rows):
             # ExecuTorch's partitioners see what to_edge() decomposed, in its forms.
@@ -312,9 +312,9 @@ class EdgeProgramManager(_Manager):
         elif self._exported is not None:
             # Again from the exported program, with the ops whole that the partitioners keep: the bytes are those of
             # to_edge_transform_and_lower().
-            stage = _depute.to_edge(self._exported, self._preserved, *asked, False)
+            stage = _depute.to_edge(self._exported, self._preserved, *requested, False)
         with watching(progress, "to_backend") as watch:
-            stage = _depute.to_backend(stage, *asked, jobs, run_on(executor, retries, watch), watch)
+            stage = _depute.to_backend(stage, *requested, jobs, run_on(executor, retries, watch), watch)
         return self._with(stage, workers_of(known))
 
     def to_executorch(self, config: Any = None, *, progress: Any = None) -> ExecutorchProgramManager:
@@ -360,7 +360,7 @@ class ExecutorchProgramManager(_Manager):
     def _planned(self, name):
         return _depute.to_executorch(self._delegated, self._config._write_options(self.program, name))
 
-    def _told(self):
+    def _make_report(self):
         return _depute.written(self._executable, self._notes, "program.pte", self._pte, self._summary)
 
     @property
@@ -459,7 +459,7 @@ def to_edge_transform_and_lower(
     """Converts programs to the Edge dialect, without decomposing ops that partitioners keep, and lowers them.
 
     programs: as in to_edge. partitioner: the name of a backend, depute.partitioner(...), a Partitioner, a list of
-    them (asked in order) or a dict by method. transform_passes: functions from a Program to a Program that run before
+    them (requested in order) or a dict by method. transform_passes: functions from a Program to a Program that run before
     partitioning, or ExecuTorch's passes, or a dict of them by method. constant_methods: {name: value or list of
     values}.
 
@@ -475,17 +475,17 @@ def to_edge_transform_and_lower(
     """
     _refuse_etrecord(generate_etrecord)
     if _edge_config(compile_config).preserve_ops:
-        raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
+        raise ValueError("preserve_ops: return the ops from a partitioner's ops_to_not_decompose, so that a backend can take them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
-    asked = requests(partitioner)
+    requested = requests(partitioner)
     with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
         program = as_one_program(programs)
         if watch is not None:
             watch.step("normalize")
         stage, notes = _depute.lower(
             program._native,
-            asked,
-            known_backends(asked),
+            requested,
+            known_backends(requested),
             _passes(transform_passes, program),
             bool(plan_together),
             dict(bounds or {}),
@@ -495,13 +495,13 @@ def to_edge_transform_and_lower(
             bool(check),
             os.fspath(cache or ""),
             cache_size,
-            knows_edge_forms(asked),
+            knows_edge_forms(requested),
             bool(advise),
             run_on(executor, retries, watch),
             watch,
         )
     notes = notes.named(_input_name(programs))
-    workers = workers_of(dict(known_backends(asked)))
+    workers = workers_of(dict(known_backends(requested)))
     return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), workers=workers)
 
 
@@ -589,7 +589,7 @@ def _passes(passes, program):
     if isinstance(passes, dict):
         for name in passes:
             if name not in program.methods:
-                raise KeyError(f"passes for a method {name!r}; there are {', '.join(program.methods)}")
+                raise KeyError(f"passes for the unknown method {name!r}; the methods are {', '.join(program.methods)}")
         return [_pass_of_method(each, name) for name, of_method in passes.items() for each in _passes(of_method, program)]
     if passes is None:
         return []
@@ -599,7 +599,7 @@ def _passes(passes, program):
 
 def _checked_pass(function):
     if not callable(function):
-        raise TypeError(f"a pass is a function from a Program to a Program, not {kind_of(function)}")
+        raise TypeError(f"a pass must be a function from a Program to a Program, not {kind_of(function)}")
     return adapted("transform", function)  # of a pass over a GraphModule
 
 
@@ -610,7 +610,7 @@ def _pass_of_method(function, name):
     def of_method(program):
         if len(program.methods) == 1:
             return function(program)
-        refuse_split_state(program, name, "give a list of passes, which see the whole program")
+        refuse_split_state(program, name, "use a list of passes, which receive the whole program")
         alone = {each: program._native.only_method(each) for each in program.methods}
         return Program(_depute.join(list({**alone, name: transform(function, alone[name])}.items())))
 
@@ -626,13 +626,13 @@ def refuse_split_state(program: Program, name: str, hint: str) -> None:
         mutated = set(own.buffers_to_mutate.values()) | set(signature.buffers_to_mutate.values())
         shared = mutated & set(own.buffers) & set(signature.buffers)
         if shared:
-            message = f"it shares the state {', '.join(sorted(shared))} with method {other}, which a pass over one of them would split"
+            message = f"it shares the state {', '.join(sorted(shared))} with method {other}; a pass over one method would split it"
             raise Error("transform", f"method {name}", message, hint)
 
 
 def _refuse_etrecord(wanted):
     if wanted:
-        raise ValueError("generate_etrecord: there are no ETRecords here; to_executorch().debug_map() joins a profile with the model's lines")
+        raise ValueError("generate_etrecord: ETRecords are not supported; to_executorch().debug_map() maps a profile to the model's lines")
 
 
 def _edge_config(config):
@@ -657,7 +657,7 @@ def _constant_methods(constants):
     methods = []
     for name, value in constants.items():
         if not isinstance(name, str):
-            raise TypeError(f"constant_methods: a method has a name, and {name!r} is none")
+            raise TypeError(f"constant_methods: a method name must be a non-empty str, not {name!r}")
         method = _depute.ConstantMethod(name)
         for each in value if isinstance(value, (list, tuple)) else [value]:
             _add_constant(method, name, each)
@@ -683,7 +683,7 @@ def _add_constant(method, name, value):
         method.add_tensor(dtype, [int(size) for size in value.shape], as_bytes(value, f"constant method {name}"))
     else:
         raise TypeError(
-            f"constant_methods: {name!r} gives {kind_of(value)}; constants are bools, ints, floats, strs and tensors"
+            f"constant_methods: {name!r} has {kind_of(value)}; constants must be bools, ints, floats, strs or tensors"
         )
 
 

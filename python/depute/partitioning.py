@@ -132,7 +132,7 @@ def partitioner(name: str | WorkerBackend, **options: Any) -> BackendPartitioner
     an option. Wrong options and missing programs are reported when a program is lowered.
     """
     if not isinstance(name, (str, WorkerBackend)):
-        raise TypeError(f"a backend has a name, and {name!r} is none")
+        raise TypeError(f"a backend name must be a non-empty str, not {name!r}")
     pairs = []
     for key, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
@@ -149,13 +149,13 @@ def worker_backend(name: str, *, seconds: int | None = None, max_bytes: int | No
     `description`, `options` ({key: meaning}) and `program`. Its process ends when the object is deleted.
     """
     if not isinstance(name, str):
-        raise TypeError(f"a backend has a name, and {name!r} is none")
+        raise TypeError(f"a backend name must be a non-empty str, not {name!r}")
     worker = start_worker(name, seconds, max_bytes)
     if worker is not None:
         return worker
     if name in built_in():
         raise Error("usage", "worker_backend", f"{name!r} is built in", f"depute.partitioner({name!r}) is its partitioner")
-    raise Error("usage", "worker_backend", f"there is no depute-backend-{name} on PATH", '"exec:FILE" names one anywhere')
+    raise Error("usage", "worker_backend", f"no depute-backend-{name} on PATH", '"exec:FILE" names one anywhere')
 
 
 def _started_again(program, seconds, max_bytes):
@@ -221,7 +221,7 @@ def _rows(partitioner):
         rows = []
         for method, of_method in partitioner.items():
             if not isinstance(method, str):
-                raise TypeError(f"partitioner: methods have names, and {method!r} is none")
+                raise TypeError(f"partitioner: a method name must be a str, not {method!r}")
             rows += [(name, method, options, own) for name, _, options, own in _rows(of_method)]
         return rows
     if isinstance(partitioner, (list, tuple)) and not isinstance(partitioner, DelegationSpec):
@@ -232,7 +232,7 @@ def _rows(partitioner):
         worker = partitioner.name if isinstance(partitioner.name, WorkerBackend) else None
         return [(partitioner.name if worker is None else worker.name, "", partitioner.options, worker)]
     if isinstance(partitioner, type):
-        raise TypeError(f"partitioner: {partitioner.__name__} is a class; give an object of it")
+        raise TypeError(f"partitioner: {partitioner.__name__} is a class; pass an instance")
     partitioner = adapted("partitioner", partitioner)
     if not callable(getattr(partitioner, "partition", None)):
         raise TypeError(

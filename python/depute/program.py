@@ -234,7 +234,7 @@ class Program:
 
     def __init__(self, native: _depute.Program) -> None:
         if not isinstance(native, _depute.Program):
-            raise TypeError(f"programs are made by depute.load and its like, not of {kind_of(native)}")
+            raise TypeError(f"programs are created by depute.load, parse or from_torch, not from {kind_of(native)}")
         self._native = native
         self._methods = None
 
@@ -416,13 +416,13 @@ def _load(file):
         if not isinstance(content, bytes):
             raise TypeError("the file is open as text; open it in binary mode")
         return Program(_depute.load_bytes(content, str(getattr(file, "name", "<file>"))))
-    raise TypeError(f"load takes a path, bytes or a binary file, not {kind_of(file)}")
+    raise TypeError(f"load: expected a path, bytes or a binary file, not {kind_of(file)}")
 
 
 def parse(text: str, name: str = "<text>") -> Program:
     """Returns a program from its text form (docs/ir.md)."""
     if not isinstance(text, str):
-        raise TypeError(f"parse takes the text of a program, not {kind_of(text)}")
+        raise TypeError(f"parse: expected the text of a program, not {kind_of(text)}")
     return Program(_depute.load_bytes(text.encode(), name if name.endswith(".ir") else f"{name}.ir"))
 
 
@@ -434,7 +434,7 @@ def from_torch(exported_program: torch.export.ExportedProgram) -> Program:
     import torch
 
     if not isinstance(exported_program, torch.export.ExportedProgram):
-        raise TypeError(f"from_torch takes a torch.export.ExportedProgram, not {kind_of(exported_program)}")
+        raise TypeError(f"from_torch: expected a torch.export.ExportedProgram, not {kind_of(exported_program)}")
     from ._from_torch import native_of
 
     return Program(native_of(exported_program))
@@ -502,10 +502,10 @@ def as_one_program(given: Any) -> Program:
     if not isinstance(given, dict):
         return as_program(given)
     if not given:
-        raise ValueError("there is no program: the dict is empty")
+        raise ValueError("expected at least one program: the dict is empty")
     for name in given:
         if not isinstance(name, str):
-            raise TypeError(f"methods have names, and {name!r} is none")
+            raise TypeError(f"a method name must be a str, not {name!r}")
     owners = [program.program if isinstance(program, Method) else None for program in given.values()]
     if owners[0] is not None and all(owner is owners[0] for owner in owners):
         names = [program.name for program in given.values()]

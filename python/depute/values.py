@@ -64,7 +64,7 @@ class DType(str):
         try:
             return _DTYPES[name.removeprefix("torch.")]
         except KeyError:
-            raise ValueError(f"there is no element type {name!r}; there are {', '.join(_DTYPES)}") from None
+            raise ValueError(f"unknown element type {name!r}; expected one of {', '.join(_DTYPES)}") from None
 
     @property
     def itemsize(self) -> int:
@@ -124,7 +124,7 @@ class SymInt:
         return hash(self.expr)
 
     def __int__(self) -> NoReturn:
-        raise TypeError(f"{self.expr} is known only when the program runs; its bounds are {self.min} and {self.max}")
+        raise TypeError(f"{self.expr} is known only at run time; its bounds are {self.min} and {self.max}")
 
     __index__ = __int__
 

@@ -49,28 +49,30 @@ ContentList slices_at(const Node& node, const std::vector<RuntimeValue>& content
 
 // Stacks the tensors of all iterations along a new first dimension. Without iterations the result is empty,
 // with the declared type.
-Result<RuntimeValue> stacked(const Node& node, const std::vector<RuntimeValue>& turns, const Type& type) {
-  if (turns.empty()) {
+Result<RuntimeValue> stacked(const Node& node, const std::vector<RuntimeValue>& iterations,
+                             const Type& type) {
+  if (iterations.empty()) {
     TensorType empty = type.tensor;
     if (!empty.sizes.empty()) empty.sizes[0] = 0;
     if (!empty.is_static())
       return cannot_run(node, "the sizes of stacked results are unknown after zero iterations");
     return make_data(make_tensor(empty.dtype, empty.sizes), {});
   }
-  const auto* first = std::get_if<TensorData>(&turns.front());
+  const auto* first = std::get_if<TensorData>(&iterations.front());
   if (first == nullptr) return cannot_run(node, "the body must return tensors");
   internal::Shape sizes = internal::sizes_of(*first);
-  std::vector<std::byte> bytes(first->byte_size() * turns.size());
+  std::vector<std::byte> bytes(first->byte_size() * iterations.size());
   auto count = static_cast<std::int64_t>(internal::count_of(*first));
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    const auto* turn = std::get_if<TensorData>(&turns[i]);
-    if (turn == nullptr || turn->type.dtype != first->type.dtype || turn->type.sizes != first->type.sizes) {
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    const auto* iteration = std::get_if<TensorData>(&iterations[i]);
+    if (iteration == nullptr || iteration->type.dtype != first->type.dtype ||
+        iteration->type.sizes != first->type.sizes) {
       return cannot_run(node, "the iterations return different types");
     }
-    internal::copy_elements(*turn, bytes, static_cast<std::int64_t>(i) * count,
+    internal::copy_elements(*iteration, bytes, static_cast<std::int64_t>(i) * count,
                             internal::dense_strides(sizes));
   }
-  sizes.insert(sizes.begin(), static_cast<std::int64_t>(turns.size()));
+  sizes.insert(sizes.begin(), static_cast<std::int64_t>(iterations.size()));
   return make_data(make_tensor(first->type.dtype, internal::as_dims(sizes)), std::move(bytes));
 }
 
@@ -284,7 +286,7 @@ class Interpreter {
     }
     std::vector<RuntimeValue> carried = contents_of(node.arg(2), environment);
     const std::vector<RuntimeValue> additional = contents_of(node.arg(3), environment);
-    for (std::int64_t turn = 0; turn <= max_loop_iterations; ++turn) {
+    for (std::int64_t iteration = 0; iteration <= max_loop_iterations; ++iteration) {
       TRY(std::vector<RuntimeValue> verdict, run_body(node, 0, joined(carried, additional)));
       if (verdict.size() != 1 || !is_true(verdict[0])) return carried;
       TRY(carried, run_body(node, 1, joined(carried, additional)));
@@ -297,7 +299,7 @@ class Interpreter {
       return cannot_run(node, "expected a graph, mapped tensors and operands");
     }
     const std::vector<RuntimeValue> mapped = contents_of(node.arg(1), environment);
-    return run_turns(node, {}, mapped, contents_of(node.arg(2), environment));
+    return run_iterations(node, {}, mapped, contents_of(node.arg(2), environment));
   }
 
   ContentList run_scan(const Node& node, const Environment& environment) {
@@ -305,18 +307,19 @@ class Interpreter {
       return cannot_run(node, "expected a graph, initial values, mapped tensors and operands");
     }
     const std::vector<RuntimeValue> over = contents_of(node.arg(2), environment);
-    return run_turns(node, contents_of(node.arg(1), environment), over,
-                     contents_of(node.arg(3), environment));
+    return run_iterations(node, contents_of(node.arg(1), environment), over,
+                          contents_of(node.arg(3), environment));
   }
 
   // Runs the body, argument 0, on each element of `over`, with the carried values of the iteration before.
   // Returns the final carried values, then the stacked outputs of all iterations.
-  ContentList run_turns(const Node& node, std::vector<RuntimeValue> carried,
-                        const std::vector<RuntimeValue>& over, const std::vector<RuntimeValue>& additional) {
-    TRY(std::int64_t turns, first_size(node, over));
+  ContentList run_iterations(const Node& node, std::vector<RuntimeValue> carried,
+                             const std::vector<RuntimeValue>& over,
+                             const std::vector<RuntimeValue>& additional) {
+    TRY(std::int64_t iterations, first_size(node, over));
     if (carried.size() > node.results().size()) return cannot_run(node, "more carried values than results");
     std::vector<std::vector<RuntimeValue>> given(node.results().size() - carried.size());
-    for (std::int64_t i = 0; i < turns; ++i) {
+    for (std::int64_t i = 0; i < iterations; ++i) {
       TRY(std::vector<RuntimeValue> slices, slices_at(node, over, i));
       TRY(std::vector<RuntimeValue> outputs, run_body(node, 0, joined(joined(carried, slices), additional)));
       if (outputs.size() != node.results().size())

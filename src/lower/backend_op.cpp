@@ -14,8 +14,8 @@
 #include "ir/text/text.h"
 #include "lower/lowering_error.h"
 #include "ops/contents.h"
-#include "ops/schema.h"
 #include "ops/control/size_values.h"
+#include "ops/schema.h"
 #include "support/guarded.h"
 #include "support/try.h"
 

@@ -40,7 +40,7 @@ class GuardedBackend final : public Backend {
     thrown.function = "preprocess_multimethod()";
     auto all = call_foreign(failed_at(LoweringFault::BackendFailed, thrown),
                             [&] { return backend_->preprocess_multimethod(methods, jobs); });
-    if (!all) return is_told(all.error()) ? std::move(all) : backend_failed(place, all.error());
+    if (!all) return names_backend(all.error()) ? std::move(all) : backend_failed(place, all.error());
     for (const MethodResults& of_method : *all) {
       for (const PreprocessResult& result : of_method.results) name_makers(result);
     }
@@ -68,9 +68,9 @@ class GuardedBackend final : public Backend {
     return failed_at(LoweringFault::BackendFailed, {.backend = id_, .function = function});
   }
 
-  // Whether an error names this backend already, as those of the default preprocess_multimethod do. One that
+  // True if the error names this backend already, like errors of the default preprocess_multimethod. An error that
   // comes from a lowering inside of the backend names the inner one.
-  bool is_told(const Diagnostic& failure) const {
+  bool names_backend(const Diagnostic& failure) const {
     const std::string own = place_text({.backend = id_});
     const bool is_failed =
         failure.code == memory_code ||

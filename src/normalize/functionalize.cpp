@@ -35,6 +35,7 @@
 #include <unordered_set>
 
 #include "depute/program/builder.h"
+#include "depute/program/infer.h"
 #include "depute/program/op.h"
 #include "normalize/bodies/body_operands.h"
 #include "normalize/bodies/written_operands.h"
@@ -598,10 +599,10 @@ struct Output {
 };
 
 OutputSpec store_to(const InputSpec& spec, const Value& input) {
-  using Kind = OutputSpec::Kind;
-  if (!spec.has_data()) return {.kind = Kind::UserInputMutation, .target = input.name()};
+  if (!spec.has_data()) return {.kind = OutputSpec::Kind::UserInputMutation, .target = input.name()};
   bool is_parameter = spec.kind == InputSpec::Kind::Parameter;
-  return {.kind = is_parameter ? Kind::ParameterMutation : Kind::BufferMutation, .target = spec.target};
+  return {.kind = is_parameter ? OutputSpec::Kind::ParameterMutation : OutputSpec::Kind::BufferMutation,
+          .target = spec.target};
 }
 
 bool has_store(const Method& method, const OutputSpec& store) {

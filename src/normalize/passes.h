@@ -77,7 +77,7 @@ std::span<const Pass> all_passes();
 std::span<const Pass> undelegated_passes();
 
 // Calls `observe`, if there is one.
-Status tell_step(const ObserveStep& observe, std::string_view step, const Program& program);
+Status report_step(const ObserveStep& observe, std::string_view step, const Program& program);
 
 // Runs the passes in order; with options.verify a broken invariant is reported with the name of the pass that
 // broke it.

@@ -21,7 +21,7 @@ std::uint64_t total_revision(const Program& program) {
 
 }  // namespace
 
-Status tell_step(const ObserveStep& observe, std::string_view step, const Program& program) {
+Status report_step(const ObserveStep& observe, std::string_view step, const Program& program) {
   if (!observe) return {};
   return call_foreign("callback", "observe", [&] { observe(step, program); });
 }
@@ -40,7 +40,7 @@ Status run_passes(Program& program, std::span<const Pass> passes, const Normaliz
                        fmt::format("the program is invalid after this pass: {}", first.message));
       }
     }
-    TRY_STATUS(tell_step(options.observe, pass.name, program));
+    TRY_STATUS(report_step(options.observe, pass.name, program));
   }
   return {};
 }

@@ -279,7 +279,8 @@ Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
 Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
   if (call.tensor("self").dtype != ScalarType::F64) return as_it_is();
   Value* x = b.own(call.value("self"));
-  if (call.tensor("self").rank() == 0) return one(b.call("aten.sub.Tensor", {x, x}));  // the kernels want a dimension
+  if (call.tensor("self").rank() == 0)
+    return one(b.call("aten.sub.Tensor", {x, x}));  // the kernels want a dimension
   const std::vector<std::int64_t> dims = {call.integer("dim")};
   Value* shifted = b.call("aten.sub.Tensor", {x, b.call("aten.amax.default", {x, dims, true})});
   Value* total = b.call("aten.sum.dim_IntList", {b.call("aten.exp.default", {shifted}), dims, true});

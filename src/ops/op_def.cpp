@@ -11,13 +11,13 @@
 #include <unordered_map>
 
 #include "depute/program/builder.h"
-#include "ops/tensors/choices.h"
-#include "ops/math/complex_forms.h"
 #include "ops/derived_types.h"
 #include "ops/kernel_rules.h"
+#include "ops/math/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/out_variant.h"
 #include "ops/schema.h"
+#include "ops/tensors/choices.h"
 #include "support/check.h"
 
 namespace depute {
@@ -183,11 +183,11 @@ class TorchOps final : public OpTable {
     if (!op.str().starts_with("aten.")) return nullptr;
     std::call_once(out_named_, [&] {
       // Names given by a line or its kernel take precedence over derived names.
-      for (const bool is_told : {true, false}) {
+      for (const bool is_explicit : {true, false}) {
         for (const Entry* entry : entries_) {
           if (entry->variant != Variant::None) continue;
           auto variant = internal::out_variant(*entry->line);
-          if (!variant || variant->is_told != is_told) continue;
+          if (!variant || variant->is_explicit != is_explicit) continue;
           out_variants_.try_emplace(std::move(variant->name), *entry->line, Variant::Out);
         }
       }

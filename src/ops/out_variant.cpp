@@ -106,17 +106,17 @@ std::optional<OutVariant> out_variant(const OpLine& line) {
   const std::size_t dot = op.rfind('.');
   const std::string_view packet = op.substr(library.size(), dot + 1 - library.size()),
                          overload = op.substr(dot + 1);
-  const std::string_view told =
+  const std::string_view known_name =
       line.rules.out_variant == nullptr ? std::string_view() : line.rules.out_variant;
   const std::string_view kernel = line.rules.out == nullptr ? std::string_view() : line.rules.out;
-  if (!told.empty()) {
-    const std::size_t end = std::min(told.find(": "), told.size());
-    variant.name += told.substr(0, end);
-    if (end < told.size()) variant.arguments = words_of(told.substr(end + 2));
-    variant.is_told = true;
+  if (!known_name.empty()) {
+    const std::size_t end = std::min(known_name.find(": "), known_name.size());
+    variant.name += known_name.substr(0, end);
+    if (end < known_name.size()) variant.arguments = words_of(known_name.substr(end + 2));
+    variant.is_explicit = true;
   } else if (kernel.starts_with(packet)) {
     variant.name += kernel;
-    variant.is_told = true;
+    variant.is_explicit = true;
   } else {
     variant.name.append(packet).append(overload == "default" ? "out" : std::string(overload) + "_out");
   }

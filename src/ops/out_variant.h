@@ -33,7 +33,7 @@ struct OutVariant {
   std::string name;                         // "aten.add.out"
   std::vector<std::string_view> arguments;  // names of the out tensors, one for each result: "out"
   // True if the line or its kernel names it; otherwise the name is derived from the op's.
-  bool is_told = false;
+  bool is_explicit = false;
 };
 
 // Returns nullopt for an op without an out variant: one that writes already, or returns views, lists or

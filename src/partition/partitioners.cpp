@@ -92,8 +92,8 @@ Failure not_found(const Program& program, const Names& names) {
     if (!known)
       return failure("partition", name, "no node has this name", "`depute explain` lists the nodes");
   }
-  return failure("partition", fmt::format("{}", fmt::join(names, ", ")), "these nodes are in different graphs",
-                 "all nodes of a group must be in the same graph");
+  return failure("partition", fmt::format("{}", fmt::join(names, ", ")),
+                 "these nodes are in different graphs", "all nodes of a group must be in the same graph");
 }
 
 Status check_disjoint(const NodeGroups& groups) {

@@ -193,7 +193,6 @@ class OneBackend {
              std::vector<std::uint32_t> of, const std::unordered_map<Name, PartitionPlan>& plans,
              std::size_t partitions)
       : nodes_(numbered.nodes),
-        result_(result),
         tags_(std::move(tags)),
         of_(std::move(of)),
         plans_(plans),
@@ -327,7 +326,6 @@ class OneBackend {
   }
 
   const std::vector<const Node*>& nodes_;
-  const GraphResult& result_;
   const std::vector<Name> tags_;
   const std::vector<std::uint32_t> of_;
   const std::unordered_map<Name, PartitionPlan>& plans_;

@@ -7,6 +7,8 @@
 #include <set>
 #include <unordered_set>
 
+#include "support/number_text.h"
+
 namespace depute {
 namespace {
 
@@ -107,9 +109,9 @@ Diagnostic summary_of(std::vector<Refusal>& refusals) {
       std::ranges::count_if(refusals, [](const Refusal& refusal) { return refusal.cause.code == no_kernel; });
   summary.details = missing_lines(refusals);
   if (missing > 0) {
-    summary.message = fmt::format("ExecuTorch's runtime has no kernel for {} {} of {} {}", missing,
-                                  missing == 1 ? "node" : "nodes", summary.details.size(),
-                                  summary.details.size() == 1 ? "operator" : "operators");
+    summary.message = fmt::format("ExecuTorch's runtime has no kernel for {} of {}",
+                                  plural(static_cast<std::size_t>(missing), "node"),
+                                  plural(summary.details.size(), "operator"));
   }
   const auto others = refusals.size() - static_cast<std::size_t>(missing);
   if (others == 0) return summary;

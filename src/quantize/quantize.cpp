@@ -291,18 +291,19 @@ Value* Quantizer::dequantized(Builder& b, Method& method, const Weight& weight) 
                  static_cast<int>(weight.least()), static_cast<int>(weight.most())});
 }
 
-Status Quantizer::rewrite(const SelectedLayer& layer) {
-  const Weight& weight = weights_[layer.weight];
-  Node& node = *layer.node;
+Status Quantizer::rewrite(const SelectedLayer& selected) {
+  const Weight& weight = weights_[selected.weight];
+  Node& node = *selected.node;
   const Layer layer = *layer_of(node);
-  const std::size_t scale_size = layer.rule->group == 0 ? sizeof(float) : 2;
+  const std::size_t scale_size = selected.rule->group == 0 ? sizeof(float) : 2;
   result_.layers.push_back(
-      {.method = layer.method->name,
+      {.method = selected.method->name,
        .node = node.display_symbol(),
-       .weight = layer.key,
+       .weight = selected.key,
        .module = node.source == nullptr ? std::string() : std::string(node.source->module_path.str()),
-       .scheme = layer.rule->group == 0 ? layer.rule->scheme
-                                        : fmt::format("{}:group={}", layer.rule->scheme, layer.rule->group),
+       .scheme = selected.rule->group == 0
+                     ? selected.rule->scheme
+                     : fmt::format("{}:group={}", selected.rule->scheme, selected.rule->group),
        .float_bytes = weight.count() * sizeof(float),
        .integer_bytes =
            weight.count() * static_cast<std::size_t>(weight.bits) / 8 + weight.groups() * scale_size,
@@ -310,10 +311,10 @@ Status Quantizer::rewrite(const SelectedLayer& layer) {
 
   Builder b(node.graph(), &node);
   b.inherit(node);
-  Value* floats = dequantized(b, *layer.method, weight);
+  Value* floats = dequantized(b, *selected.method, weight);
   Value* x = b.own(layer.input);
   Value* rows = x;
-  if (layer.rule->has_dynamic_input && x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
+  if (selected.rule->has_dynamic_input && x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
   TRY_STATUS(b.status());
   if (layer.is_product || !layer.reads_weight) {
     Value* result = b.call("aten.linear.default", {rows, floats, layer.bias});

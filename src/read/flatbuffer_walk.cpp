@@ -24,8 +24,8 @@ class FlatbufferWalk {
     const std::uint64_t vtable = position - static_cast<std::uint64_t>(std::int64_t{back});
     const std::uint64_t vtable_bytes = at<std::uint16_t>(vtable);
     // The verifier checks neither the table's size nor whether the vtable contains it.
-    const std::uint64_t told_bytes = vtable_bytes < 4 ? 0 : at<std::uint16_t>(vtable + 2);
-    const std::uint64_t table_bytes = std::max<std::uint64_t>(told_bytes, sizeof back);
+    const std::uint64_t declared_bytes = vtable_bytes < 4 ? 0 : at<std::uint16_t>(vtable + 2);
+    const std::uint64_t table_bytes = std::max<std::uint64_t>(declared_bytes, sizeof back);
     tell(Piece::Vtable, vtable, vtable_bytes, label);
     tell(Piece::Table, position, table_bytes, label);
     std::uint64_t before = 0;  // position of the previous field: the type of a union

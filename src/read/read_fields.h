@@ -3,7 +3,7 @@
 //   SupportLimit limit;
 //   TRY_STATUS(read_json(json, limit));
 //
-//   reports/a.json: nodes[3].name (byte 17): a string is needed here
+//   reports/a.json: nodes[3].name (byte 17): expected a string
 //
 // Members that fields() does not visit are ignored.
 #pragma once
@@ -86,7 +86,7 @@ Status read_members(const Json& json, T& members) {
     if constexpr (std::integral<typename T::key_type>) {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key);
       if (error != std::errc() || end != text.data() + text.size())
-        return member.fault(fmt::format("its key {} is no number", quote(text)));
+        return member.fault(fmt::format("its key {} is not a number", quote(text)));
     } else {
       key = text;
     }
@@ -103,7 +103,7 @@ Status read_pair(const Json& json, std::pair<First, Second>& pair) {
     if (count == 2) return read_json(element, pair.second);
     return {};
   }));
-  if (count != 2) return json.fault(fmt::format("a list of two values is needed here, not {}", count));
+  if (count != 2) return json.fault(fmt::format("expected a list of two values, got {}", count));
   return {};
 }
 

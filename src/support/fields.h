@@ -60,7 +60,7 @@ concept HasFields = requires(FieldWriter& visit, T& value) { fields(visit, value
 template <typename T>
 JsonValue write_json(const T& value);
 
-// Calls of a visitor, each with keys and values in turn.
+// Calls of a visitor, each with keys and values in turn. The values of one call are computed in any order.
 template <typename Self>
 class FieldVisits {
  public:
@@ -85,6 +85,8 @@ class FieldWriter : public FieldVisits<FieldWriter> {
  public:
   static constexpr bool reads = false;
 
+  FieldWriter() { members_.reserve(12); }
+
   template <typename T>
   void visit(const char* key, T&& value, Member member) {
     if constexpr (std::same_as<T, JsonValue>) {
@@ -96,7 +98,11 @@ class FieldWriter : public FieldVisits<FieldWriter> {
     }
   }
 
-  JsonValue take() && { return std::move(members_); }
+  // All writers allocate the same room and give it back, so that large documents leave no gaps in the heap.
+  JsonValue take() && {
+    members_.shrink_to_fit();
+    return std::move(members_);
+  }
 
  private:
   template <typename T>
@@ -151,6 +157,7 @@ JsonValue write_json(const T& value) {
     return members;
   } else if constexpr (std::ranges::range<const T> && !std::convertible_to<const T&, std::string_view>) {
     JsonValue::array_t elements;
+    if constexpr (std::ranges::sized_range<const T>) elements.reserve(std::ranges::size(value));
     for (const auto& element : value) elements.push_back(write_json(element));
     return elements;
   } else if constexpr (requires { std::tuple_size<T>::value; }) {

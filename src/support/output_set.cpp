@@ -181,6 +181,12 @@ Result<std::unique_ptr<Output>> OutputSet::open(const std::string& path) {
   return std::make_unique<Member>(*entry->file, entry->is_whole);
 }
 
+Status OutputSet::write(const std::string& path, std::string_view text) {
+  TRY(std::unique_ptr<Output> output, open(path));
+  TRY_STATUS(output->write(std::as_bytes(std::span(text))));
+  return output->commit();
+}
+
 Result<std::shared_ptr<const MappedFile>> OutputSet::written(const std::string& path) const {
   const auto found = std::ranges::find_if(
       entries_, [&](const auto& entry) { return entry->path == path && entry->is_whole; });

@@ -47,6 +47,9 @@ class OutputSet {
   // Opens an output, and reserves the path if necessary.
   Result<std::unique_ptr<Output>> open(const std::string& path);
 
+  // Opens, writes and commits a whole output.
+  Status write(const std::string& path, std::string_view text);
+
   // Maps a committed output before it appears. For an output to a stream, the set must outlive the mapping.
   Result<std::shared_ptr<const MappedFile>> written(const std::string& path) const;
 

@@ -171,8 +171,9 @@ class BackendServer {
                                   .libraries = entry_.libraries,
                                   .ops = entry_.ops};
     if (const int asked = request.protocol.value_or(0); asked != worker_protocol)
-      return failure("protocol", "",
-                     fmt::format("this worker uses protocol {}, but the request uses {}", worker_protocol, asked));
+      return failure(
+          "protocol", "",
+          fmt::format("this worker uses protocol {}, but the request uses {}", worker_protocol, asked));
     if (entry_.support && request.support.value_or(true)) {
       TRY(description.support, support_matrix(entry_));
     }

@@ -205,7 +205,7 @@ def test_verify_asks_the_backend(cache, tmp_path):
         (("--cache-size", "1G"), "no cache is given"),
         (("--cache", "DIR", "--cache-size", "1X"), "'1X' is not a size"),
         (("--cache", "DIR", "--cache-size", "-1"), "'-1' is not a size"),
-        (("--cache", "DIR", "--cache-size", "99999999999T"), "is no size"),
+        (("--cache", "DIR", "--cache-size", "99999999999T"), "is not a size"),
         (("--cache", "FILE"), "cache"),
     ],
     ids=str,

@@ -144,4 +144,4 @@ def test_a_loop_that_writes_to_what_it_carries(tmp_path):
     path = export(Carried(), tmp_path / "m.pt2")
     run = depute("lower", path, "-o", tmp_path / "m.pte")
     assert_refused(run, tmp_path / "m.pte")
-    assert "what a loop carries" in run.stderr and __file__ in run.stderr
+    assert "a carried value, a mapped value or the condition of a loop" in run.stderr and __file__ in run.stderr

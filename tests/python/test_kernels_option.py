@@ -324,7 +324,7 @@ def test_results_of_its_own_among_those_given_back(tmp_path):
         "no tensor": ("shop::blend(Tensor a) -> int", "must return tensors only"),
         "another's mark back": ("shop::blend(Tensor(a!) a) -> Tensor(b!)", "returns a view of an argument"),
         "no result": ("shop::blend(Tensor a)", "its schema is invalid"),
-        "a view back": ("shop::blend(Tensor(a) a) -> Tensor(a)", "is seen through"),
+        "a view back": ("shop::blend(Tensor(a) a) -> Tensor(a)", "is aliased"),
         "a known op": ("aten::relu(Tensor a) -> Tensor", "an op with this name exists already"),
         "twice": ("shop::halves(Tensor a) -> Tensor", "an op with this name exists already"),
     }.values(),

@@ -300,7 +300,7 @@ def test_damaged_heads_of_blobs(tmp_path):
     for place, what in ((start, b"RR_OTHER"), (start + 12, struct.pack("<Q", 2**63)), (start + 20, b"\0" * 40)):
         (tmp_path / "y.pte").write_bytes(content[:place] + what + content[place + len(what) :])
         run = depute("show", tmp_path / "y.pte")
-        assert run.code == 1 and "no blob of OpenVINO's CPU plugin" in run.stderr, run.stderr
+        assert run.code == 1 and "not a blob of OpenVINO's CPU plugin" in run.stderr, run.stderr
 
 
 # --- what is not taken
@@ -467,4 +467,4 @@ def test_integers_of_64_bits_stay_outside_but_as_indices(tmp_path):
     run = check(Wide(), (x, torch.tensor([[1, 6]])), tmp_path)
     assert re.search(r"^Number of delegated nodes: 2$", run.stdout, re.MULTILINE), run.stdout
     shown = depute("explain", tmp_path / "model.pt2", "--backend", "openvino").stdout
-    assert "integer (i64 that is no index; allowed: what fits into 32 bits" in shown
+    assert "integer (i64 values that are not indices; allowed: values that fit in 32 bits" in shown

@@ -398,7 +398,7 @@ def define_variants():
 def test_two_backends_of_one_name_are_reported():
     twins = define_variants()
     assert lowered(ADD).get_delegation_info().num_delegated_subgraphs == 2  # nobody asks for them
-    with pytest.raises(depute.Error, match="several backends of this name.*one.*two"):
+    with pytest.raises(depute.Error, match="several backends have this name.*one.*two"):
         lowered(ByOp("Twin", "aten.tan.default"))
     assert twins
 
@@ -427,7 +427,7 @@ def test_backends_are_final():
 @pytest.mark.parametrize(
     "result, text",
     [
-        (None, "returned NoneType; it returns a PreprocessResult"),
+        (None, "returned NoneType; expected a PreprocessResult"),
         (b"bytes", "returned bytes"),
         (PreprocessResult("text"), "processed_bytes: expected bytes, not str"),
         (PreprocessResult(None), "processed_bytes"),
@@ -497,16 +497,16 @@ SPEC = {"t": DelegationSpec("EchoBackend", [])}
 @pytest.mark.parametrize(
     "partitioner, error, text",
     [
-        (answer(None), TypeError, "returned NoneType; it returns a PartitionResult"),
+        (answer(None), TypeError, "returned NoneType; expected a PartitionResult"),
         (answer(3), TypeError, "returned int"),
         (answer(lambda p: PartitionResult(p, None)), TypeError, "partition_tags is NoneType"),
-        (answer(lambda p: PartitionResult(p, {3: SPEC["t"]})), TypeError, "a tag is a text"),
+        (answer(lambda p: PartitionResult(p, {3: SPEC["t"]})), TypeError, "a tag must be a str"),
         (answer(lambda p: PartitionResult(p, {"t": "EchoBackend"})), TypeError, "DelegationSpec"),
         (answer(lambda p: PartitionResult(p, {"t": DelegationSpec(3, [])})), TypeError, "DelegationSpec"),
         (answer(lambda p: PartitionResult(p, {"t": DelegationSpec("EchoBackend", 3)})), TypeError, "compile specs"),
         (answer(lambda p: PartitionResult(p, {"t": DelegationSpec("EchoBackend", [CompileSpec("k", 3)])})), TypeError, "k: expected bytes"),
         (answer(lambda p: PartitionResult(p, {"t": DelegationSpec("EchoBackend", ["k"])})), TypeError, "CompileSpec"),
-        (answer(lambda p: PartitionResult(p, SPEC), tag=3), TypeError, "a tag is a text"),
+        (answer(lambda p: PartitionResult(p, SPEC), tag=3), TypeError, "a tag must be a str"),
         (answer(lambda p: PartitionResult(p, SPEC), tag="other"), depute.Error, "other"),
         (answer(lambda p: PartitionResult(p, SPEC), tag=""), depute.Error, "tag"),
         (answer(lambda p: PartitionResult(depute.parse(TEXT).methods["forward"], SPEC)), depute.Error, "another program"),

@@ -190,10 +190,10 @@ method forward(%n: f32[1] = buffer "n", %x: f32[1]) {
   return %m
 }
 """
-    with pytest.raises(depute.Error, match="it keeps state from call to call"):
+    with pytest.raises(depute.Error, match="it has state"):
         depute.to_backend("Nested", depute.to_edge(depute.parse(state)).program, []).to_torch()
     without = depute.parse('program\ndelegate d backend "B" {\n  blob ""\n}\nmethod forward(%x: f32[1]) {\n  %y: f32[1] = delegate.call(@d, %x)\n  return %y\n}\n')
-    with pytest.raises(depute.Error, match="does not have what it was made from"):
+    with pytest.raises(depute.Error, match="does not have its original program"):
         without.to_torch()
     exported = torch.export.export(Outer(lowered_by_xnnpack(inner).to_torch()), INPUTS)
     for save in (lambda path: torch.export.save(exported, path), depute.from_torch(exported).save):  # .pt2 has no payloads
@@ -205,5 +205,5 @@ def test_delegates_of_executorch_are_told_of():
     from depute.compat import executorch as compat
 
     edge = depute.to_edge_transform_and_lower(depute.parse(TEXT), partitioner="xnnpack")
-    with pytest.raises(depute.Error, match="LoweredBackendModule, which Depute has not lowered"):
+    with pytest.raises(depute.Error, match="LoweredBackendModule, which was not lowered by Depute"):
         depute.from_torch(compat.edge_program(edge.exported_program()))

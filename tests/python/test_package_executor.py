@@ -285,7 +285,7 @@ def test_constants_lie_in_the_memory_that_is_told(offset, first, size):
 
 
 def test_what_is_no_executor_is_refused(chain):
-    with pytest.raises(TypeError, match="expected what has submit"):
+    with pytest.raises(TypeError, match="expected an object with submit"):
         lowered(chain, executor=3)
     with pytest.raises(ValueError, match="retries is -1"):
         lowered(chain, executor=Backwards(), retries=-1)

@@ -236,7 +236,7 @@ def test_memory_plans_by_method_are_one(products):
     plan = depute.MemoryPlanningPass(alloc_graph_input=False)
     for_all = edge.to_executorch(depute.ExecutorchBackendConfig(plan)).buffer
     assert edge.to_executorch(depute.ExecutorchBackendConfig({"one": plan, "two": plan})).buffer == for_all
-    with pytest.raises(ValueError, match="memory_planning_pass: the methods of a program have one"):
+    with pytest.raises(ValueError, match="memory_planning_pass: all methods of a program must have the same one"):
         edge.to_executorch(depute.ExecutorchBackendConfig({"one": plan}))
 
 
@@ -422,11 +422,11 @@ def exchanged(program):
 @pytest.mark.parametrize(
     "function, error, text",
     [
-        (lambda program: None, TypeError, "Answers.partition returned NoneType; it returns a PartitionResult"),
+        (lambda program: None, TypeError, "Answers.partition returned NoneType; expected a PartitionResult"),
         (lambda program: PartitionResult(program, None), TypeError, "Answers.partition: partition_tags is NoneType"),
-        (edited, depute.Error, "Answers.partition changed the program"),
-        (exchanged, depute.Error, "Answers.partition changed the program"),
-        (lambda program: PartitionResult(3, {}), depute.Error, "Answers.partition changed the program"),
+        (edited, depute.Error, "Answers.partition modified its input program"),
+        (exchanged, depute.Error, "Answers.partition modified its input program"),
+        (lambda program: PartitionResult(3, {}), depute.Error, "Answers.partition modified its input program"),
     ],
 )
 def test_partitioners_that_go_wrong(function, error, text, products):
@@ -463,7 +463,7 @@ def test_what_is_none_of_executorchs_is_refused():
 
 def test_two_backends_of_one_name_are_not_mixed():
     mine = compat.partitioner(XnnpackPartitioner(), THEIRS)
-    with pytest.raises(depute.Error, match="XnnpackBackend: the partitioner 'xnnpack' asks for the one that is built in"):
+    with pytest.raises(depute.Error, match="XnnpackBackend: the partitioner 'xnnpack' requests the built-in backend"):
         depute.to_edge_transform_and_lower(sample("mlp"), partitioner=[mine, "xnnpack"])
     edge = depute.to_edge_transform_and_lower(sample("mlp"), partitioner=mine).to_backend("xnnpack")
     assert_computes(edge.to_executorch().buffer, "mlp")
@@ -729,7 +729,7 @@ def test_passes_of_executorch_do_not_split_state():
 
 def test_passes_of_executorch_that_cannot_be_applied(products):
     lowered = depute.to_edge(products).to_backend("xnnpack")
-    with pytest.raises(depute.Error, match="before parts are delegated"):
+    with pytest.raises(depute.Error, match="must run before to_backend"):
         lowered.transform([compat.transform(Renames())])
     with pytest.raises(TypeError, match="not type|a pass over a GraphModule"):
         compat.transform(Renames)

@@ -68,7 +68,7 @@ def test_what_is_no_such_file_is_refused(tmp_path):
     for content in (b"", b"not a program", TIED.read_bytes()[:3000]):
         with pytest.raises(depute.Error, match="<memory>"):
             depute.size(content)
-    with pytest.raises(TypeError, match="size takes a path, bytes or an ExecutorchProgramManager, not int"):
+    with pytest.raises(TypeError, match="size: expected a path, bytes or an ExecutorchProgramManager, not int"):
         depute.size(3)
     with pytest.raises(ValueError, match="top: expected 0 or more"):
         depute.size(TIED).text(-1)

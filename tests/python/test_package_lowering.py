@@ -561,7 +561,7 @@ def test_static_quantization_of_arrays_and_of_a_file(tmp_path):
         programs.append(edge.to_executorch())
     assert len({program.buffer for program in programs}) == 1
     assert_close(run(programs[0], inputs[0])[0], model(inputs[0]), "output", 0.1)
-    with pytest.raises(depute.Error, match="static needs inputs"):
+    with pytest.raises(depute.Error, match="static requires calibration inputs"):
         depute.to_edge_transform_and_lower(exported, quantize="static")
-    with pytest.raises(depute.Error, match="no such input"):
+    with pytest.raises(depute.Error, match="no input with this name"):
         depute.to_edge_transform_and_lower(exported, quantize="static", calibrate={"arg0": inputs, "other": inputs})

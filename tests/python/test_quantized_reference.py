@@ -112,4 +112,4 @@ def test_verify_tells_what_it_cannot_look_into(monkeypatch):
 
     monkeypatch.setattr(_verify, "interpreted", without_kernel)
     check = depute.verify(exported, lowered, (torch.ones(3),))
-    assert not check.ok and check.fault is None and "it was not looked into: " in check.note
+    assert not check.ok and check.fault is None and "the fault was not searched: " in check.note

@@ -97,7 +97,7 @@ def test_goes_from_reason_to_node_to_border(pages):
         assert "xnnpack: op: aten.tan.default" in details
         browser.script("select({kind: 'delegate', id: delegateOf(inputsOf[7][0][0])})")
         details = details_of(browser)
-        assert "Goes out: 1 value, 256 B" in details and "row-major" in details
+        assert "Outputs: 1 value, 256 B" in details and "row-major" in details
         assert browser.script("return location.hash") == "#delegate=xnnpack0"
         assert browser.console == []
 
@@ -225,7 +225,7 @@ def test_bounds_are_advised_with_what_they_save(tmp_path):
     page = write_page(model, tmp_path)
     (advice,) = [each for each in page_data(page)["advice"] if "--bound" in each["flags"]]
     assert advice["flags"] == "--backend xnnpack --bound s0=..2048" and advice["effect"].startswith("planned memory 256.0 MB -> ")
-    assert any(note.startswith("Mind: larger sizes") for note in notes_of_advice(model, tmp_path))
+    assert any(note.startswith("Note: larger sizes") for note in notes_of_advice(model, tmp_path))
     assert_promise_is_kept(model, advice)
 
 
@@ -380,7 +380,7 @@ def test_steps_that_repeat_are_one_box(tmp_path):
         assert browser.script("return layout.leaves.map(([node]) => nodes.name[node])") == ["l0", "n0", "t1", "a"]
         assert browser.script(OVER_BOXES) == []
         apart = browser.script("return document.getElementById('apart').innerText")
-        assert "xnnpack0 to xnnpack5, each from the next: steps that repeat with the same constants" in apart and apart.count("\n") <= 3
+        assert "xnnpack0 to xnnpack5, each pair of neighbors: repeated steps with the same constants" in apart and apart.count("\n") <= 3
         assert browser.script("return document.querySelector('#delegate-table tbody tr').innerText").startswith("xnnpack0 \u00d7 6")
         browser.script("select({kind: 'delegate', id: 4})")
         assert "xnnpack0, which the runtime loads once for all" in details_of(browser)

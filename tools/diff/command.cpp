@@ -2,9 +2,6 @@
 // with the given options.
 #include <fmt/format.h>
 
-#include <limits>
-#include <memory>
-
 #include "cli/commands.h"
 #include "cli/request.h"
 #include "read/ptd.h"
@@ -24,7 +21,7 @@ struct DiffArguments {
   RequestArguments request;              // options for lowering models
   std::vector<std::string> to_backends;  // for the second lowering, if different
   std::string page;
-  int top = 20;
+  std::uint64_t top = 20;
   bool json = false;
 };
 
@@ -73,10 +70,7 @@ Status reserve_page(const DiffArguments& arguments, OutputSet& outputs) {
 
 Status write_page(const DiffArguments& arguments, OutputSet& outputs, const LoweringDiff& diff) {
   if (arguments.page.empty()) return {};
-  TRY(std::unique_ptr<Output> output, outputs.open(arguments.page));
-  const std::string page = diff_html(diff);
-  TRY_STATUS(output->write(std::as_bytes(std::span(page))));
-  TRY_STATUS(output->commit());
+  TRY_STATUS(outputs.write(arguments.page, diff_html(diff)));
   return outputs.put_in_place();
 }
 
@@ -109,53 +103,43 @@ Result<LoweringDiff> compare_files(const DiffArguments& arguments, Compiler& com
   return diff;
 }
 
-int run_diff(const DiffArguments& arguments, Compiler& compiler) {
-  Result<LoweringDiff> diff = compare_files(arguments, compiler);
-  if (!diff) return report_failure(diff.error());
-  const int printed = print_out(arguments.json ? diff_json(*diff)
-                                               : diff_text(*diff, static_cast<std::size_t>(arguments.top)));
+Result<int> run_diff(const DiffArguments& arguments, Compiler& compiler) {
+  TRY(const LoweringDiff diff, compare_files(arguments, compiler));
+  const int printed = print_out(arguments.json ? diff_json(diff) : diff_text(diff, arguments.top));
   if (printed != exit_done) return printed;
-  return diff->is_same() ? exit_done : exit_require;
+  return diff.is_same() ? exit_done : exit_require;
 }
 
 std::vector<Option> diff_options(DiffArguments& arguments) {
-  std::vector<Option> options = {
-      {.names = "BEFORE",
-       .target = &arguments.before,
-       .help = "A .pte, a report as JSON, or a model that is lowered (.pt2, .ir)",
-       .is_required = true},
-      {.names = "AFTER",
-       .target = &arguments.after,
-       .help = "What it is compared with, of any of these kinds",
-       .is_required = true},
-      {.names = "--to-backend",
-       .target = &arguments.to_backends,
-       .help = "Backends that AFTER is lowered with; default: those of --backend",
-       .value = "NAME",
-       .may_be_empty = true,
-       .words_from = "depute backends"},
-      {.names = "--json", .target = &arguments.json, .help = "As JSON, with every node"},
-      {.names = "--top",
-       .target = &arguments.top,
-       .help = "Lines of each part, by default 20; 0: all",
-       .value = "N",
-       .range = {{0, std::numeric_limits<int>::max()}},
-       .excludes = "--json"},
-      {.names = "--page", .target = &arguments.page, .help = "Also write it as a page", .value = "FILE.html"},
-  };
-  const std::vector<Option> lowering = lowering_options(arguments.request);
-  options.insert(options.end(), lowering.begin(), lowering.end());
-  return options;
+  return joined(
+      {
+          {.names = "BEFORE",
+           .target = &arguments.before,
+           .help = "A .pte, a report as JSON, or a model that is lowered (.pt2, .ir)",
+           .is_required = true},
+          {.names = "AFTER",
+           .target = &arguments.after,
+           .help = "What it is compared with, of any of these kinds",
+           .is_required = true},
+          {.names = "--to-backend",
+           .target = &arguments.to_backends,
+           .help = "Backends that AFTER is lowered with; default: those of --backend",
+           .value = "NAME",
+           .may_be_empty = true,
+           .words_from = "depute backends"},
+          {"--json", &arguments.json, "As JSON, with every node"},
+          top_option(arguments.top, "Lines of each part, by default 20; 0: all", "--json"),
+          {"--page", &arguments.page, "Also write it as a page", "FILE.html"},
+      },
+      lowering_options(arguments.request));
 }
 
 }  // namespace
 
 Command diff_command(Compiler& compiler) {
-  auto arguments = std::make_shared<DiffArguments>();
-  return {.name = "diff",
-          .help = "Tell what changed between two lowerings; exit code 3 if anything did",
-          .options = [arguments] { return diff_options(*arguments); },
-          .run = [arguments, &compiler] { return run_diff(*arguments, compiler); }};
+  return make_command<DiffArguments>(
+      "diff", "Tell what changed between two lowerings; exit code 3 if anything did", diff_options,
+      [&compiler](const DiffArguments& arguments) { return run_diff(arguments, compiler); });
 }
 
 }  // namespace depute

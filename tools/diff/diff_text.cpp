@@ -1,95 +1,105 @@
-// Writes the comparison of two lowerings as text.
+// Writes the comparison of two lowerings as text and as a page.
 //
-//   Moved: 1 node
+//   Moved nodes, by line of the model: 1
 //     model.py:12 (features.relu)
 //       %relu = aten.relu.default: xnnpack -> portable, xnnpack: pin (off=op:relu)
 #include <fmt/format.h>
 
-#include "depute/program/result.h"
+#include "support/number_text.h"
 #include "tools/diff/diff.h"
+#include "tools/document/document.h"
+#include "tools/report/page_parts.h"
+#include "tools/report/report_fields.h"
 #include "tools/report/undelegated.h"
 
 namespace depute {
 namespace {
 
-std::string plural(std::size_t number, std::string_view one) {
-  return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
-}
-
-std::string number_text(const DiffFigure& figure, double number) {
+std::string figure_text(const DiffFigure& figure, double number) {
   return figure.is_percent ? fmt::format("{:.1f}%", number) : fmt::format("{:.0f}", number);
 }
 
-std::string figures_text(const LoweringDiff& diff) {
+doc::Table figure_table(const LoweringDiff& diff) {
   std::size_t width = 0;
   for (const DiffFigure& figure : diff.figures) width = std::max(width, figure.name.size());
-  std::string text;
-  for (const DiffFigure& figure : diff.figures) {
-    text +=
-        fmt::format("  {:<{}}  {:>12}", printable(figure.name), width, number_text(figure, figure.before));
-    if (!figure.is_same()) text += fmt::format(" -> {:>12}", number_text(figure, figure.after));
-    text += "\n";
-  }
-  return text;
+  const auto row = [&](const DiffFigure& figure) {
+    const std::string before = figure_text(figure, figure.before);
+    const std::string after = figure_text(figure, figure.after);
+    std::string line = fmt::format("{:<{}}  {:>12}", figure.name, width, before);
+    if (!figure.is_same()) line += fmt::format(" -> {:>12}", after);
+    std::string change = figure.is_same() ? "" : figure_text(figure, figure.after - figure.before);
+    if (figure.after > figure.before) change.insert(0, "+");
+    return doc::Row{.cells = {figure.name, before, after, change}, .line = line};
+  };
+  return {.page_title = "Figures",
+          .id = "numbers",
+          .columns = {{""}, doc::number("Before"), doc::number("After"), doc::number("Change")},
+          .rows = doc::rows_of(diff.figures, row)};
 }
 
-// Prints a title with the number of items, and one `line` for each of the first items.
-template <typename T, typename Line>
-std::string part(std::string_view title, const std::vector<T>& items, std::size_t top, const Line& line) {
-  if (items.empty()) return {};
-  std::string text = fmt::format("{}: {}\n", title, items.size());
-  const std::size_t shown = top == 0 ? items.size() : std::min(items.size(), top);
-  for (std::size_t i = 0; i < shown; ++i) text += line(items[i]);
-  if (items.size() > shown) text += fmt::format("  and {} more; --top 0 lists all\n", items.size() - shown);
-  return text;
+doc::Cell owner_cell(const NodeReport& node) {
+  const bool is_own_color = node.owner == "no-kernel" || node.owner == "refused";
+  return {node.owner, "",
+          is_delegated(node) ? "--backend-0"
+          : is_own_color     ? "--" + node.owner
+                             : "--portable"};
 }
 
-std::string node_name(const NodeReport& node) {
-  return printable(fmt::format("%{} = {}", node.node.str(), node.op.str()));
+doc::Row node_row(const NodeReport& node, std::vector<doc::Cell> cells, std::string_view line) {
+  cells.insert(cells.begin(), {doc::code(node.source.str()),
+                               {doc::code(fmt::format("%{}", node.node.str())), std::string(node.op.str())}});
+  return {.cells = std::move(cells),
+          .line = fmt::format("%{} = {}: {}", node.node.str(), node.op.str(), line)};
 }
 
-// Groups nodes by source line: the line comes first, its nodes below it.
-template <typename T, typename Source, typename Line>
-std::string part_by_line(std::string_view title, const std::vector<T>& nodes, std::size_t top,
-                         const Source& source_of, const Line& line) {
-  std::string last;
-  bool is_first = true;
-  return part(title, nodes, top, [&](const T& node) {
-    const std::string source = source_of(node).str();
-    std::string text;
-    if (is_first || source != last)
-      text = fmt::format("  {}\n", source.empty() ? "no line is known" : printable(source));
-    is_first = false;
-    last = source;
-    return text + line(node);
-  });
-}
-
-std::string moved_line(const DiffNode& node) {
+doc::Row moved_row(const DiffNode& node) {
   const std::string why = why_moved(node);
-  return fmt::format("    {}: {} -> {}{}{}\n", node_name(node.after), printable(node.before.owner),
-                     printable(node.after.owner), why.empty() ? "" : ", ", printable(why));
+  return node_row(
+      node.after, {owner_cell(node.before), owner_cell(node.after), why},
+      fmt::format("{} -> {}{}{}", node.before.owner, node.after.owner, why.empty() ? "" : ", ", why));
 }
 
-std::string reason_line(const DiffNode& node) {
-  return fmt::format("    {}: {} -> {}\n", node_name(node.after), printable(reasons_text(node.before)),
-                     printable(reasons_text(node.after)));
+doc::Row reason_row(const DiffNode& node) {
+  const std::string before = reasons_text(node.before);
+  const std::string after = reasons_text(node.after);
+  return node_row(node.after, {before, after}, fmt::format("{} -> {}", before, after));
+}
+
+doc::Row only_row(const NodeReport& node) {
+  return node_row(node, {owner_cell(node)}, node.owner);
+}
+
+doc::Table node_table(std::string id, std::string title, std::vector<doc::Column> columns,
+                      std::vector<doc::Row> rows) {
+  columns.insert(columns.begin(), {{"Line"}, {"Node"}});
+  return {.title = std::move(title),
+          .id = std::move(id),
+          .columns = std::move(columns),
+          .rows = std::move(rows),
+          .is_grouped = true};
 }
 
 std::string parts_text(const DiffDelegate& delegate) {
   std::string text;
   for (const auto& [place, count] : delegate.parts) {
-    text += text.empty() ? "" : ", ";
-    text += place.empty() ? plural(count, delegate.is_new ? "new node" : "node") : printable(place);
+    text += text.empty() ? (delegate.is_new ? "from " : "to ") : ", ";
+    text += place.empty() ? plural(count, delegate.is_new ? "new node" : "node")
+                          : fmt::format("{} {}", place, count);
     if (place.empty() && !delegate.is_new) text += " no longer there";
-    if (!place.empty()) text += fmt::format(" {}", count);
   }
   return text;
 }
 
-std::string delegate_line(const DiffDelegate& delegate) {
-  return fmt::format("  {} ({}): {} {}\n", printable(delegate.name), plural(delegate.nodes, "node"),
-                     delegate.is_new ? "from" : "to", parts_text(delegate));
+doc::Row delegate_row(const DiffDelegate& delegate) {
+  const std::string parts = parts_text(delegate);
+  return {.cells = {doc::code(delegate.name), std::to_string(delegate.nodes), parts},
+          .line = fmt::format("{} ({}): {}", delegate.name, plural(delegate.nodes, "node"), parts)};
+}
+
+doc::Row call_row(const DiffCall& call) {
+  return {.cells = {doc::code(call.callee), doc::code(call.method), std::to_string(call.before),
+                    std::to_string(call.after)},
+          .line = fmt::format("{} in {}: {} -> {}", call.callee, call.method, call.before, call.after)};
 }
 
 std::string change_text(DiffChange change, std::uint64_t before, std::uint64_t after) {
@@ -105,47 +115,87 @@ std::string change_text(DiffChange change, std::uint64_t before, std::uint64_t a
   return {};
 }
 
+doc::Row payload_row(const DiffPayload& payload) {
+  return {.cells = {doc::code(payload.backend_id), doc::code(payload.method), name(payload.change),
+                    std::to_string(payload.bytes_before), std::to_string(payload.bytes_after)},
+          .line = fmt::format("{} in {}: {}", payload.backend_id, payload.method,
+                              change_text(payload.change, payload.bytes_before, payload.bytes_after))};
+}
+
 // A module with one or more weights that differ.
-std::string layer_line(const DiffLayer& layer) {
+doc::Row layer_row(const DiffLayer& layer) {
   const DiffChange change = layer.bytes_before == 0  ? DiffChange::OnlyAfter
                             : layer.bytes_after == 0 ? DiffChange::OnlyBefore
                                                      : DiffChange::Changed;
-  return fmt::format("  {}: {}\n", printable(layer.name),
-                     change_text(change, layer.bytes_before, layer.bytes_after));
+  return {
+      .cells = {doc::code(layer.name), std::to_string(layer.weights), std::to_string(layer.bytes_before),
+                std::to_string(layer.bytes_after)},
+      .line = fmt::format("{}: {}", layer.name, change_text(change, layer.bytes_before, layer.bytes_after))};
 }
 
-std::string payload_line(const DiffPayload& payload) {
-  return fmt::format("  {} in {}: {}\n", printable(payload.backend_id), printable(payload.method),
-                     change_text(payload.change, payload.bytes_before, payload.bytes_after));
+void add_node_tables(const LoweringDiff& diff, doc::Document& document) {
+  document.add(node_table("moved", "Moved nodes, by line of the model", {{"Before"}, {"After"}, {"Why"}},
+                          doc::rows_of(diff.moved, moved_row)));
+  document.add(node_table("other-reason", "Nodes left for another reason", {{"Before"}, {"After"}},
+                          doc::rows_of(diff.other_reason, reason_row)));
+  document.add(
+      node_table("only-before", "Nodes only before", {{"Owner"}}, doc::rows_of(diff.only_before, only_row)));
+  document.add(
+      node_table("only-after", "Nodes only after", {{"Owner"}}, doc::rows_of(diff.only_after, only_row)));
 }
 
-std::string call_line(const DiffCall& call) {
-  return fmt::format("  {} in {}: {} -> {}\n", printable(call.callee), printable(call.method), call.before,
-                     call.after);
+void add_file_tables(const LoweringDiff& diff, doc::Document& document) {
+  const doc::Column before = doc::number("Bytes before");
+  const doc::Column after = doc::number("Bytes after");
+  document.add(doc::Table{.title = "Delegates with other nodes",
+                          .id = "delegates",
+                          .columns = {{"Delegate"}, doc::number("Nodes"), {"Where they are"}},
+                          .rows = doc::rows_of(diff.delegates, delegate_row)});
+  document.add(doc::Table{.title = "Instructions",
+                          .id = "instructions",
+                          .columns = {{"Calls"}, {"Method"}, doc::number("Before"), doc::number("After")},
+                          .rows = doc::rows_of(diff.calls, call_row)});
+  document.add(doc::Table{.title = "Payloads",
+                          .id = "payloads",
+                          .columns = {{"Backend"}, {"Method"}, {"Change"}, before, after},
+                          .rows = doc::rows_of(diff.payloads, payload_row)});
+  document.add(doc::Table{.title = "Modules with other weights",
+                          .id = "weights",
+                          .columns = {{"Module"}, doc::number("Weights"), before, after},
+                          .rows = doc::rows_of(changed_layers(diff.weights), layer_row)});
 }
 
-std::string only_line(const NodeReport& node) {
-  return fmt::format("    {}: {}\n", node_name(node), printable(node.owner));
+doc::Document diff_document(const LoweringDiff& diff) {
+  doc::Document document{
+      .title = fmt::format("{} → {}", file_name(diff.before), file_name(diff.after)),
+      .kicker = "Lowerings compared",
+      .lead = fmt::format("{} → {}. {}", diff.before, diff.after,
+                          diff.is_same() ? "No difference." : "What is not listed is the same in both.")};
+  document.blocks = {doc::Line{fmt::format("before: {}", diff.before), false},
+                     doc::Line{fmt::format("after:  {}", diff.after), false}};
+  document.add(figure_table(diff));
+  add_node_tables(diff, document);
+  add_file_tables(diff, document);
+  const auto line = [](const std::string& text) {
+    return doc::Row{{text}, fmt::format("Not compared: {}", text)};
+  };
+  document.add(doc::Table{.page_title = "Not compared",
+                          .id = "not-compared",
+                          .columns = {{""}},
+                          .rows = doc::rows_of(diff.not_compared, line),
+                          .indent = 0});
+  if (diff.is_same()) document.blocks.emplace_back(doc::Line{"No difference", false});
+  return document;
 }
 
 }  // namespace
 
 std::string diff_text(const LoweringDiff& diff, std::size_t top) {
-  std::string text = fmt::format("before: {}\nafter:  {}\n", printable(diff.before), printable(diff.after));
-  text += figures_text(diff);
-  auto source_of = [](const DiffNode& node) { return node.after.source; };
-  auto own_source = [](const NodeReport& node) { return node.source; };
-  text += part_by_line("Moved nodes, by line of the model", diff.moved, top, source_of, moved_line);
-  text += part_by_line("Nodes left for another reason", diff.other_reason, top, source_of, reason_line);
-  text += part_by_line("Nodes only before", diff.only_before, top, own_source, only_line);
-  text += part_by_line("Nodes only after", diff.only_after, top, own_source, only_line);
-  text += part("Delegates with other nodes", diff.delegates, top, delegate_line);
-  text += part("Instructions", diff.calls, top, call_line);
-  text += part("Payloads", diff.payloads, top, payload_line);
-  text += part("Modules with other weights", changed_layers(diff.weights), top, layer_line);
-  for (const std::string& line : diff.not_compared)
-    text += fmt::format("Not compared: {}\n", printable(line));
-  return text + (diff.is_same() ? "No difference\n" : "");
+  return render_text(diff_document(diff), {.top = top});
+}
+
+std::string diff_html(const LoweringDiff& diff) {
+  return render_html(diff_document(diff), page_parts::style());
 }
 
 }  // namespace depute

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "depute/backend/partitioner.h"
+#include "support/number_text.h"
 #include "support/try.h"
 #include "tools/report/option_text.h"
 #include "tools/report/page_facts.h"

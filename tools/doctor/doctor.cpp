@@ -8,44 +8,20 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "depute/program/result.h"
 #include "depute/tools/report.h"
 #include "plan/plan.h"
-#include "tools/report/colors.h"
+#include "support/number_text.h"
+#include "tools/document/document.h"
 #include "tools/report/page_facts.h"
 #include "tools/report/undelegated.h"
 
 namespace depute {
 namespace {
 
-constexpr std::size_t line_width = 80;
 constexpr std::size_t told_places = 3;
-
-// Wraps words at 80 columns and indents all lines but the first. A longer word gets its own line.
-std::string wrapped(std::string_view start, std::string_view text) {
-  std::string out(start);
-  std::size_t column = start.size();
-  bool is_first = true;
-  for (std::size_t at = text.find_first_not_of(' '); at != text.npos; at = text.find_first_not_of(' ', at)) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = printable(text.substr(at, end - at));
-    if (!is_first && column + 1 + word.size() > line_width) {
-      out += "\n" + std::string(start.size(), ' ');
-      column = start.size();
-    } else if (!is_first) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    is_first = false;
-    at = end;
-  }
-  return out + "\n";
-}
 
 // Nodes with the same problem: the ops, and their places in the model.
 struct Trouble {
@@ -66,69 +42,57 @@ struct Trouble {
 
 class DoctorWriter {
  public:
-  DoctorWriter(const Report& report, const DoctorOptions& options)
-      : report_(report), top_(options.top), colors_(options.color) {}
+  explicit DoctorWriter(const Report& report) : report_(report) {}
 
-  std::string run() {
-    out_ = wrapped(
-        "", fmt::format("{}: {} of {} nodes delegated ({:.1f} %), {} {}", report_.input,
-                        report_.delegated_nodes(), report_.nodes.size(), report_.coverage(),
-                        report_.delegates.size(), report_.delegates.size() == 1 ? "delegate" : "delegates"));
+  doc::Document run() {
+    std::string counts =
+        fmt::format("{}: {} of {} nodes delegated ({:.1f} %), {}", report_.input, report_.delegated_nodes(),
+                    report_.nodes.size(), report_.coverage(), plural(report_.delegates.size(), "delegate"));
+    document_.blocks.emplace_back(doc::Line{.text = counts, .is_wrapped = true});
     add_blockers();
     add_undelegated();
     add_changes();
-    if (report_.refusals.empty()) out_ += "\n`depute lower` writes this program.\n";
-    return std::move(out_);
+    if (report_.refusals.empty()) {
+      document_.line("");
+      document_.line("`depute lower` writes this program.");
+    }
+    return std::move(document_);
   }
 
  private:
-  void add_title(std::string_view title) {
-    out_ += fmt::format("\n{}{}{}\n", colors_.bold, title, colors_.plain);
-  }
+  void add_title(std::string title) { document_.heading(doc::Span{std::move(title), doc::Style::Strong}); }
 
-  std::size_t shown(std::size_t all) const { return top_ == 0 ? all : std::min(top_, all); }
-
-  void add_more(std::size_t all, std::string_view what) {
-    if (shown(all) == all) return;
-    const std::size_t more = all - shown(all);
-    out_ += wrapped("     ",
-                    fmt::format("and {} more {}{}; --top 0 lists all", more, what, more == 1 ? "" : "s"));
-  }
-
-  void add_troubles(std::string_view title, const std::vector<Trouble>& troubles) {
+  void add_troubles(std::string title, const std::vector<Trouble>& troubles) {
     if (troubles.empty()) return;
-    add_title(title);
-    for (std::size_t i = 0; i < shown(troubles.size()); ++i) add_trouble(i + 1, troubles[i]);
-    add_more(troubles.size(), "cause");
+    add_title(std::move(title));
+    doc::List list{.noun = "cause"};
+    for (const Trouble& trouble : troubles) list.items.push_back(item_of(trouble));
+    document_.add(std::move(list));
   }
 
-  void add_trouble(std::size_t number, const Trouble& trouble) {
-    const std::string start = fmt::format("{:3}. ", number);
-    out_ += wrapped(start, fmt::format("{} ({} {}{})", trouble.what, trouble.nodes,
-                                       trouble.nodes == 1 ? "node" : "nodes", trouble.cost));
-    std::string_view word = "     at  ";
-    for (std::size_t i = 0; i < std::min(trouble.places.size(), told_places); ++i) {
+  static doc::Item item_of(const Trouble& trouble) {
+    doc::Item item{fmt::format("{} ({}{})", trouble.what, plural(trouble.nodes, "node"), trouble.cost)};
+    const std::size_t shown = shown_of(trouble.places.size(), told_places);
+    for (std::size_t i = 0; i < shown; ++i) {
       const SourceLocation& place = trouble.places[i];
-      out_ += wrapped(std::exchange(word, "         "), place.str());
-      if (!place.line_text.empty()) out_ += wrapped("           ", place.line_text.str());
+      item.facts.push_back({i == 0 ? "at" : "", place.str()});
+      if (!place.line_text.empty()) item.facts.push_back({"", std::string(place.line_text.str()), 2});
     }
-    if (trouble.places.size() > told_places)
-      out_ += fmt::format("         and {} more {}\n", trouble.places.size() - told_places,
-                          trouble.places.size() - told_places == 1 ? "line" : "lines");
-    if (!trouble.help.empty()) out_ += wrapped("     do  ", trouble.help);
+    if (const std::size_t more = trouble.places.size() - shown; more > 0)
+      item.facts.push_back({"", fmt::format("and {} more {}", more, more == 1 ? "line" : "lines")});
+    if (!trouble.help.empty()) item.facts.push_back({"do", trouble.help});
+    return item;
   }
 
   void add_blockers() {
-    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const NodeReport*> nodes;
-    for (const NodeReport& node : report_.nodes)
-      nodes.emplace(std::tuple(node.method.str(), node.graph.str(), node.node.str()), &node);
+    const std::vector<SourceLocation> sources = refusal_sources(report_);
     std::map<std::pair<std::string, std::string>, std::size_t> numbers;
     std::vector<Trouble> troubles;
-    for (const RefusalReport& refusal : report_.refusals) {
-      const auto [found, is_new] = numbers.emplace(cause_of(refusal.cause), troubles.size());
-      if (is_new) troubles.push_back({.what = refusal.cause.message, .help = refusal.cause.hint});
-      const auto node = nodes.find({refusal.method.str(), refusal.graph.str(), refusal.node.str()});
-      troubles[found->second].add(node == nodes.end() ? SourceLocation() : node->second->source);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const Diagnostic& cause = report_.refusals[i].cause;
+      const auto [found, is_new] = numbers.emplace(cause_of(cause), troubles.size());
+      if (is_new) troubles.push_back({.what = cause.message, .help = cause.hint});
+      troubles[found->second].add(sources[i]);
     }
     add_troubles("What keeps `depute lower` from writing the program", troubles);
   }
@@ -163,43 +127,39 @@ class DoctorWriter {
     const std::vector<Advice> advice = facts->advice.value_or(std::vector<Advice>());
     if (advice.empty() && !facts->is_advice_left_out) return;
     add_title("What to change");
-    if (facts->is_advice_left_out) {
-      out_ += wrapped("     ", "The program is too large to be planned again for each change.");
-      return;
-    }
-    out_ += wrapped("     ", "Each was planned again; the counts are those that lowering with it gives.");
-    for (std::size_t i = 0; i < shown(advice.size()); ++i) add_change(i + 1, advice[i]);
-    add_more(advice.size(), "change");
+    if (facts->is_advice_left_out)
+      return document_.line("     The program is too large to be planned again for each change.");
+    document_.line("     Each was planned again; the counts are those that lowering with it gives.");
+    doc::List list{.noun = "change"};
+    for (const Advice& each : advice) list.items.push_back(item_of(each));
+    document_.add(std::move(list));
   }
 
-  void add_change(std::size_t number, const Advice& advice) {
+  doc::Item item_of(const Advice& advice) const {
     const PageCounts& after = advice.after;
-    const double share =
-        after.nodes == 0 ? 100.0
-                         : 100.0 * static_cast<double>(after.delegated) / static_cast<double>(after.nodes);
-    out_ += wrapped(fmt::format("{:3}. ", number), advice.what);
-    out_ += fmt::format("     get {} -> {} {}, {:.1f} -> {:.1f} % of nodes\n", report_.delegates.size(),
-                        after.delegates, after.delegates == 1 ? "delegate" : "delegates", report_.coverage(),
-                        share);
-    if (!advice.effect.empty()) out_ += wrapped("         ", advice.effect);
-    if (!advice.source.empty()) out_ += wrapped("     at  ", advice.source);
-    out_ += wrapped("     do  ", advice.flags.empty() ? advice.source.empty()
-                                                            ? "change the model: no option does this"
-                                                            : "change the model there: no option does this"
-                                                      : advice.flags);
-    if (!advice.note.empty()) out_ += wrapped(advice.flags.empty() ? "     why " : "     but ", advice.note);
+    doc::Item item{advice.what};
+    item.facts.push_back(
+        {"get", fmt::format("{} -> {}, {:.1f} -> {:.1f} % of nodes", report_.delegates.size(),
+                            plural(after.delegates, "delegate"), report_.coverage(),
+                            percent(after.delegated, after.nodes, 100))});
+    if (!advice.effect.empty()) item.facts.push_back({"", advice.effect});
+    if (!advice.source.empty()) item.facts.push_back({"at", advice.source});
+    item.facts.push_back({"do", advice.flags.empty() ? advice.source.empty()
+                                                           ? "change the model: no option does this"
+                                                           : "change the model there: no option does this"
+                                                     : advice.flags});
+    if (!advice.note.empty()) item.facts.push_back({advice.flags.empty() ? "why" : "but", advice.note});
+    return item;
   }
 
   const Report& report_;
-  std::size_t top_;
-  Colors colors_;
-  std::string out_;
+  doc::Document document_;
 };
 
 }  // namespace
 
 std::string doctor_text(const Report& report, const DoctorOptions& options) {
-  return DoctorWriter(report, options).run();
+  return render_text(DoctorWriter(report).run(), {.top = options.top, .has_color = options.color});
 }
 
 }  // namespace depute

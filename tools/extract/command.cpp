@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/request.h"
-#include "depute/program/result.h"
 #include "depute/program/text.h"
+#include "support/number_text.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/document/document.h"
 #include "tools/extract/extract.h"
 #include "write/write_npz.h"
 #include "write/write_pt2.h"
@@ -59,28 +59,29 @@ Result<Part> extract_part(const ExtractArguments& arguments, Compiler& compiler)
                                  : extract_nodes(*normalized, arguments.nodes, registry);
 }
 
-Status write_program(const Program& program, Output& output, bool as_text) {
-  if (!as_text) return write_pt2(program, output);
-  const std::string text =
-      print(program, {.max_inline_bytes = std::numeric_limits<std::size_t>::max(), .sources = true});
-  return output.write(std::as_bytes(std::span(text)));
+Status write_program(const Program& program, OutputSet& outputs, const std::string& path) {
+  if (path.ends_with(".ir"))
+    return outputs.write(path, print(program, {.max_inline_bytes = ~std::size_t{0}, .sources = true}));
+  TRY(std::unique_ptr<Output> file, outputs.open(path));
+  TRY_STATUS(write_pt2(program, *file));
+  return file->commit();
 }
 
 // Lists the part's user inputs and its outputs, such as "%x: f32[1, 4]".
 std::string part_text(const Part& part, const std::string& output) {
   const Method& method = *part.program->methods[0];
-  std::string text = fmt::format("{}: {} node{} of {}\n", printable(output), method.graph->node_count(),
-                                 method.graph->node_count() == 1 ? "" : "s", printable(part.method.str()));
-  auto line = [](std::string_view what, const Value& value) {
-    return fmt::format("  {} %{}: {}\n", what, printable(value.name().str()), printable(str(value.type())));
+  doc::Document document;
+  document.print("{}: {} of {}", output, plural(method.graph->node_count(), "node"), part.method.str());
+  const auto add = [&](std::string_view what, const Value& value) {
+    document.print("  {} %{}: {}", what, value.name().str(), str(value.type()));
   };
   for (std::size_t i = 0; i < method.inputs.size(); ++i) {
-    if (!method.inputs[i].has_data()) text += line("input", *method.graph->inputs()[i]);
+    if (!method.inputs[i].has_data()) add("input", *method.graph->inputs()[i]);
   }
   for (const Argument& result : method.graph->outputs()) {
-    if (result.is_value()) text += line("result", *result.as_value());
+    if (result.is_value()) add("result", *result.as_value());
   }
-  return text;
+  return render_text(document);
 }
 
 Result<std::string> extract(const ExtractArguments& arguments, Compiler& compiler) {
@@ -103,68 +104,51 @@ Result<std::string> extract(const ExtractArguments& arguments, Compiler& compile
     TRY(Program random, with_random_weights(*part.program));
     part.program = std::make_shared<const Program>(std::move(random));
   }
-  TRY(std::unique_ptr<Output> file, outputs.open(arguments.output));
-  TRY_STATUS(write_program(*part.program, *file, arguments.output.ends_with(".ir")));
-  TRY_STATUS(file->commit());
+  TRY_STATUS(write_program(*part.program, outputs, arguments.output));
   TRY_STATUS(outputs.put_in_place());
   return part_text(part, arguments.output);
 }
 
-int run_extract(const ExtractArguments& arguments, Compiler& compiler) {
-  Result<std::string> text = extract(arguments, compiler);
-  return text ? print_out(*text) : report_failure(text.error());
+Result<int> run_extract(const ExtractArguments& arguments, Compiler& compiler) {
+  TRY(const std::string text, extract(arguments, compiler));
+  return print_out(text);
 }
 
 std::vector<Option> extract_options(ExtractArguments& arguments) {
-  std::vector<Option> options = {
-      {.names = "MODEL",
-       .target = &arguments.request.model,
-       .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input",
-       .is_required = true},
-      {.names = "--delegate",
-       .target = &arguments.delegate,
-       .help = "What this delegate was made from: its name, or its number from 0",
-       .value = "NAME"},
-      {.names = "--nodes",
-       .target = &arguments.nodes,
-       .help = "[METHOD:]FIRST..LAST: the nodes from one to another, as explain lists them",
-       .value = "RANGE"},
-      {.names = "--module",
-       .target = &arguments.module,
-       .help = "[METHOD:]PATH: the nodes of a module",
-       .value = "PATH"},
-      {.names = "-o,--output",
-       .target = &arguments.output,
-       .help = "The .pt2 or .ir file to write",
-       .value = "FILE",
-       .is_required = true},
-      {.names = "--weights",
-       .target = &arguments.weights,
-       .help = "kept, or random: other numbers of the same mean, deviation and limits",
-       .value = "KIND",
-       .choices = {"kept", "random"}},
-      {.names = "--inputs",
-       .target = &arguments.inputs,
-       .help = "Also write what the part's inputs hold when the model runs on --sample",
-       .value = "FILE.npz"},
-      {.names = "--sample",
-       .target = &arguments.sample,
-       .help = "The model's inputs, as --calibrate takes them",
-       .value = "FILE.npz"},
-  };
-  const std::vector<Option> lowering = lowering_options(arguments.request);
-  options.insert(options.end(), lowering.begin(), lowering.end());
-  return options;
+  return joined(
+      {
+          {.names = "MODEL",
+           .target = &arguments.request.model,
+           .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input",
+           .is_required = true},
+          {"--delegate", &arguments.delegate,
+           "What this delegate was made from: its name, or its number from 0", "NAME"},
+          {"--nodes", &arguments.nodes,
+           "[METHOD:]FIRST..LAST: the nodes from one to another, as explain lists them", "RANGE"},
+          {"--module", &arguments.module, "[METHOD:]PATH: the nodes of a module", "PATH"},
+          {.names = "-o,--output",
+           .target = &arguments.output,
+           .help = "The .pt2 or .ir file to write",
+           .value = "FILE",
+           .is_required = true},
+          {.names = "--weights",
+           .target = &arguments.weights,
+           .help = "kept, or random: other numbers of the same mean, deviation and limits",
+           .value = "KIND",
+           .choices = {"kept", "random"}},
+          {"--inputs", &arguments.inputs,
+           "Also write what the part's inputs hold when the model runs on --sample", "FILE.npz"},
+          {"--sample", &arguments.sample, "The model's inputs, as --calibrate takes them", "FILE.npz"},
+      },
+      lowering_options(arguments.request));
 }
 
 }  // namespace
 
 Command extract_command(Compiler& compiler) {
-  auto arguments = std::make_shared<ExtractArguments>();
-  return {.name = "extract",
-          .help = "Write a delegate, nodes or a module as a program of its own",
-          .options = [arguments] { return extract_options(*arguments); },
-          .run = [arguments, &compiler] { return run_extract(*arguments, compiler); }};
+  return make_command<ExtractArguments>(
+      "extract", "Write a delegate, nodes or a module as a program of its own", extract_options,
+      [&compiler](const ExtractArguments& arguments) { return run_extract(arguments, compiler); });
 }
 
 }  // namespace depute

@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "depute/program/result.h"
-#include "support/fields.h"
+#include "tools/document/document.h"
 #include "tools/graph/drawing.h"
-#include "tools/report/html.h"
+#include "tools/report/report_fields.h"
 
 namespace depute {
 namespace {

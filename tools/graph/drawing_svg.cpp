@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
+#include "tools/document/document.h"
 #include "tools/graph/drawing.h"
-#include "tools/report/html.h"
 
 namespace depute {
 namespace {

@@ -1,7 +1,4 @@
 // depute profile: shows where a program spends its time, by lines of its model.
-#include <limits>
-#include <memory>
-
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
 #include "depute/tools/profile.h"
@@ -20,7 +17,7 @@ struct ProfileArguments {
   std::string method;
   std::string report;
   std::string color = "auto";
-  int top = 10;
+  std::uint64_t top = 10;
   bool json = false;
 };
 
@@ -52,23 +49,17 @@ Status write_page(const ProfileArguments& arguments, const Profile& profile) {
     if (!input.empty()) outputs.add_input(input);
   }
   TRY_STATUS(outputs.reserve("--report", arguments.report));
-  TRY(std::unique_ptr<Output> output, outputs.open(arguments.report));
-  const std::string page = profile_html(profile);
-  TRY_STATUS(output->write(std::as_bytes(std::span(page))));
-  TRY_STATUS(output->commit());
+  TRY_STATUS(outputs.write(arguments.report, profile_html(profile)));
   return outputs.put_in_place();
 }
 
-int run_profile(const ProfileArguments& arguments) {
-  Result<Profile> profile = read_profile(arguments);
-  if (!profile) return report_failure(profile.error());
-  if (!arguments.report.empty()) {
-    if (Status written = write_page(arguments, *profile); !written) return report_failure(written.error());
-  }
+Result<int> run_profile(const ProfileArguments& arguments) {
+  TRY(const Profile profile, read_profile(arguments));
+  if (!arguments.report.empty()) TRY_STATUS(write_page(arguments, profile));
   std::FILE* stream = is_standard_output(arguments.report) ? stderr : stdout;
-  return print_to(stream, arguments.json ? profile_json(*profile)
-                                         : profile_text(*profile, static_cast<std::size_t>(arguments.top),
-                                                        has_color(stream, arguments.color)));
+  const bool color = has_color(stream, arguments.color);
+  return print_to(stream,
+                  arguments.json ? profile_json(profile) : profile_text(profile, arguments.top, color));
 }
 
 std::vector<Option> profile_options(ProfileArguments& arguments) {
@@ -78,39 +69,22 @@ std::vector<Option> profile_options(ProfileArguments& arguments) {
        .help = "The ETDump (.etdp) that the runtime wrote; - is standard input",
        .may_be_empty = true,
        .is_required = true},
-      {.names = "PROGRAM",
-       .target = &arguments.program,
-       .help = "The .pte that was run, for the names of its instructions where there is no debug map"},
-      {.names = "--debug-map",
-       .target = &arguments.debug_map,
-       .help = "What `depute lower --debug-map` wrote with the program",
-       .value = "FILE"},
-      {.names = "--method",
-       .target = &arguments.method,
-       .help = "Which one was run, where the dump fits several",
-       .value = "NAME"},
-      {.names = "--report",
-       .target = &arguments.report,
-       .help = "Also write a page, HTML",
-       .value = "FILE.html"},
-      {.names = "--top",
-       .target = &arguments.top,
-       .help = "Rows of each table, by default 10; 0: all",
-       .value = "N",
-       .range = {{0, std::numeric_limits<int>::max()}}},
+      {"PROGRAM", &arguments.program,
+       "The .pte that was run, for the names of its instructions where there is no debug map"},
+      {"--debug-map", &arguments.debug_map, "What `depute lower --debug-map` wrote with the program", "FILE"},
+      {"--method", &arguments.method, "Which one was run, where the dump fits several", "NAME"},
+      {"--report", &arguments.report, "Also write a page, HTML", "FILE.html"},
+      top_option(arguments.top, "Rows of each table, by default 10; 0: all"),
       color_option(arguments.color),
-      {.names = "--json", .target = &arguments.json, .help = "As JSON, with all rows and in ticks"},
+      {"--json", &arguments.json, "As JSON, with all rows and in ticks"},
   };
 }
 
 }  // namespace
 
 Command profile_command() {
-  auto arguments = std::make_shared<ProfileArguments>();
-  return {.name = "profile",
-          .help = "Tell where a program spends its time, from an ETDump",
-          .options = [arguments] { return profile_options(*arguments); },
-          .run = [arguments] { return run_profile(*arguments); }};
+  return make_command<ProfileArguments>("profile", "Tell where a program spends its time, from an ETDump",
+                                        profile_options, run_profile);
 }
 
 }  // namespace depute

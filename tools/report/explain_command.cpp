@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <memory>
 
 #include "cli/commands.h"
 #include "cli/request.h"
 #include "depute/program/result.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -55,24 +55,18 @@ std::string meant_node(const std::string& word, const Report& report) {
                      more == 0 ? "" : fmt::format(" or one of {} more", more));
 }
 
-int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
-  Result<CompileOptions> options = read_request(arguments.request);
-  if (!options) return report_usage(options.error());
-  options->lock = arguments.lock;
-  options->parts.page = !arguments.json;  // the table shows bytes
-  std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
-  Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
-  if (!compiled) return report_failure(compiled.error());
-  Report& report = compiled->report;
+Result<int> run_explain(const ExplainArguments& arguments, Compiler& compiler) {
+  TRY(CompileOptions options, read_request(arguments.request));
+  options.lock = arguments.lock;
+  options.parts.page = !arguments.json;  // the table shows bytes
+  std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
+  TRY(Compiled compiled, run_request(arguments.request, options, compiler));
+  Report& report = compiled.report;
   std::string node = arguments.node.starts_with("%") ? arguments.node.substr(1) : arguments.node;
   bool is_known = std::ranges::any_of(report.nodes, [&](const NodeReport& n) { return n.node == node; });
-  if (!node.empty() && !is_known) {
-    return report_error({.code = "explain",
-                         .where = arguments.request.model,
-                         .message = fmt::format("there is no node %{} after normalization", node),
-                         .hint = meant_node(node, report),
-                         .source = {}});
-  }
+  if (!node.empty() && !is_known)
+    return failure("explain", arguments.request.model,
+                   fmt::format("there is no node %{} after normalization", node), meant_node(node, report));
   const bool is_locked = holds_lock(report, arguments.lock,
                                     "if this is what it should be, `depute lower --lock FILE --lock-update` "
                                     "writes the lock anew");
@@ -81,26 +75,20 @@ int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
 }
 
 std::vector<Option> explain_options(ExplainArguments& arguments) {
-  std::vector<Option> options = request_options(arguments.request);
-  options.push_back(
-      {.names = "--node", .target = &arguments.node, .help = "Only this node", .value = "NAME"});
-  options.push_back({.names = "--lock",
-                     .target = &arguments.lock,
-                     .help = "Also tell whether the plan is that of this lock, else exit code 3",
-                     .value = "FILE"});
-  options.push_back(color_option(arguments.color));
-  options.push_back({.names = "--json", .target = &arguments.json, .help = "As JSON"});
-  return options;
+  return joined(request_options(arguments.request),
+                {{"--node", &arguments.node, "Only this node", "NAME"},
+                 {"--lock", &arguments.lock,
+                  "Also tell whether the plan is that of this lock, else exit code 3", "FILE"},
+                 color_option(arguments.color),
+                 {"--json", &arguments.json, "As JSON"}});
 }
 
 }  // namespace
 
 Command explain_command(Compiler& compiler) {
-  auto arguments = std::make_shared<ExplainArguments>();
-  return {.name = "explain",
-          .help = "Tell for each node why it is or is not delegated",
-          .options = [arguments] { return explain_options(*arguments); },
-          .run = [arguments, &compiler] { return run_explain(*arguments, compiler); }};
+  return make_command<ExplainArguments>(
+      "explain", "Tell for each node why it is or is not delegated", explain_options,
+      [&compiler](const ExplainArguments& arguments) { return run_explain(arguments, compiler); });
 }
 
 }  // namespace depute

@@ -9,35 +9,22 @@
 #include <map>
 #include <tuple>
 
+#include "support/number_text.h"
 #include "tools/report/undelegated.h"
 
 namespace depute {
 namespace {
 
-using FoundNode = std::tuple<const void*, const void*, const void*>;  // ids of method, body and node names
-
-FoundNode found_node(Name method, Name graph, Name node) {
-  return {method.id(), graph.id(), node.id()};
-}
-
 void add_refusal_findings(const Report& report, std::vector<Finding>& findings) {
-  if (report.refusals.empty()) return;
-  std::map<FoundNode, const NodeReport*> nodes;
-  for (const NodeReport& node : report.nodes)
-    nodes.emplace(found_node(node.method, node.graph, node.node), &node);
-  for (const RefusalReport& refusal : report.refusals) {
-    Finding finding{.level = Finding::Level::Error,
-                    .rule = refusal.cause.code,
-                    .text = fmt::format("{}: {}", refusal.cause.where, refusal.cause.message),
-                    .file = report.input};
-    const auto found = refusal.node.empty()
-                           ? nodes.end()
-                           : nodes.find(found_node(refusal.method, refusal.graph, refusal.node));
-    if (found != nodes.end() && !found->second->source.file.empty()) {
-      finding.file = found->second->source.file.str();
-      finding.line = found->second->source.line;
-    }
-    findings.push_back(std::move(finding));
+  const std::vector<SourceLocation> sources = refusal_sources(report);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Diagnostic& cause = report.refusals[i].cause;
+    const bool has_line = !sources[i].file.empty();
+    findings.push_back({.level = Finding::Level::Error,
+                        .rule = cause.code,
+                        .text = fmt::format("{}: {}", cause.where, cause.message),
+                        .file = has_line ? std::string(sources[i].file.str()) : report.input,
+                        .line = has_line ? sources[i].line : 0});
   }
 }
 
@@ -56,8 +43,8 @@ void add_undelegated_findings(const Report& report, std::vector<Finding>& findin
   for (const auto& [key, group] : groups) {
     const auto& [file, line, op, reason] = key;
     findings.push_back({.rule = group.second,
-                        .text = fmt::format("{} ({} {}) stays on ExecuTorch's kernels: {}", op, group.first,
-                                            group.first == 1 ? "node" : "nodes", reason),
+                        .text = fmt::format("{} ({}) stays on ExecuTorch's kernels: {}", op,
+                                            plural(group.first, "node"), reason),
                         .file = file.empty() ? report.input : file,
                         .line = line});
   }
@@ -85,6 +72,10 @@ std::vector<Finding> findings_of(const Report& report) {
   add_refusal_findings(report, findings);
   add_undelegated_findings(report, findings);
   return findings;
+}
+
+std::string report_annotations(const Report& report) {
+  return render_annotations(findings_of(report));
 }
 
 }  // namespace depute

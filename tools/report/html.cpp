@@ -1,9 +1,8 @@
 // Writes the report as one self-contained HTML page that works offline. The build embeds the files of page/;
 // page_json.cpp writes the data. Scripts build the visible page from the data and insert it as text, never as
 // HTML.
-#include "tools/report/html.h"
-
 #include "depute/tools/report.h"
+#include "tools/document/document.h"
 #include "tools/report/page_parts.h"
 #include "tools/report/report_fields.h"
 
@@ -25,24 +24,6 @@ std::string escape_json(std::string_view json) {
 }
 
 }  // namespace
-
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  for (char c : text) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 std::string report_html(const Report& report) {
   std::string html;

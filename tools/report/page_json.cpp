@@ -64,10 +64,13 @@ class PageWriter {
     page("made",
          JsonValue{{"command", report_.command}, {"version", report_.version}, {"date", report_.date}});
     if (report_.page != nullptr) page("boxes", drawn_repeats(report_));
-    page("apart_runs", split_runs(report_.splits.pairs), "graphs", graphs(), "types", types(), "memory",
-         memory(), "ledger", ledger(), "advice", facts_->advice, "advice_left_out",
-         facts_->is_advice_left_out, "sources", sources_.take(), "reasons", reasons_.take(), "strings",
-         strings_.take());
+    page("apart_runs", split_runs(report_.splits.pairs));
+    page("graphs", graphs());
+    page("types", types());
+    page("memory", memory());  // numbers strings, as ledger() does: calls of their own, in this order
+    page("ledger", ledger());
+    page("advice", facts_->advice, "advice_left_out", facts_->is_advice_left_out);
+    page("sources", sources_.take(), "reasons", reasons_.take(), "strings", strings_.take());
     return dump_json(std::move(page).take(), -1);
   }
 

@@ -13,6 +13,7 @@
 #include "depute/program/walk.h"
 #include "depute/tools/byte_ledger.h"
 #include "plan/equal_delegates.h"
+#include "support/number_text.h"
 #include "tools/report/boundaries.h"
 #include "tools/report/largest_sizes.h"
 #include "tools/report/page_facts.h"
@@ -31,15 +32,13 @@ std::uint64_t Report::non_delegated_nodes() const {
 }
 
 double Report::coverage() const {
-  if (nodes.empty()) return 100.0;
-  return 100.0 * static_cast<double>(delegated_nodes()) / static_cast<double>(nodes.size());
+  return percent(delegated_nodes(), nodes.size(), 100);
 }
 
 double Report::coverage_of(std::string_view backend) const {
-  if (nodes.empty()) return 100.0;
   const auto taken = std::ranges::count_if(
       nodes, [&](const NodeReport& node) { return !node.delegate.empty() && node.owner == backend; });
-  return 100.0 * static_cast<double>(taken) / static_cast<double>(nodes.size());
+  return percent(static_cast<std::uint64_t>(taken), nodes.size(), 100);
 }
 
 std::optional<std::uint64_t> Report::non_delegated_macs() const {

@@ -1,13 +1,14 @@
 #include "tools/report/undelegated.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "support/number_text.h"
 #include "tools/report/page_facts.h"
 
 namespace depute {
@@ -52,35 +53,36 @@ Bounded bytes_of_node(const PageFacts& facts, std::size_t number) {
   return bytes;
 }
 
+// Adds a node to the group of its op.
+void add_to(Undelegated& group, const Report& report, const NodeReport& node) {
+  if (group.cost.nodes == 0) group.first_source = node.source;
+  group.op = node.op.str();
+  group.cost.add(report, node);
+}
+
+template <typename Key, typename Group>
+std::vector<Group> costliest_first(std::map<Key, Group>& groups) {
+  std::vector<Group> sorted;
+  for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+  std::ranges::stable_sort(sorted, costs_more, &Group::cost);
+  return sorted;
+}
+
+// "a, b, c and 2 more"
+std::string first_texts(const std::vector<std::string>& texts) {
+  const std::size_t shown = shown_of(texts.size(), 3);
+  const std::string first =
+      fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return texts.size() == shown ? first : fmt::format("{} and {} more", first, texts.size() - shown);
+}
+
 }  // namespace
 
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes >= 10'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-  if (bytes >= 10'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{} bytes", bytes);
-}
-
-std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit) {
-  if (!amount) return "unbounded";
-  constexpr std::array<std::pair<std::uint64_t, char>, 3> steps = {
-      {{1'000'000'000, 'G'}, {1'000'000, 'M'}, {1'000, 'k'}}};
-  for (const auto& [step, letter] : steps) {
-    if (*amount >= step)
-      return fmt::format("{:.1f} {}{}", static_cast<double>(*amount) / static_cast<double>(step), letter,
-                         unit);
-  }
-  return fmt::format("{}{}{}", *amount, unit.empty() ? "" : " ", unit);
-}
-
 std::string kinds_text(const std::vector<Undelegated>& kinds) {
-  constexpr std::size_t told = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(told, kinds.size()); ++i) {
-    const std::size_t nodes = kinds[i].cost.nodes;
-    text +=
-        fmt::format("{}{}{}", i == 0 ? "" : ", ", nodes == 1 ? "" : fmt::format("{} x ", nodes), kinds[i].op);
-  }
-  return kinds.size() <= told ? text : text + fmt::format(" and {} more", kinds.size() - told);
+  std::vector<std::string> texts;
+  for (const Undelegated& kind : kinds)
+    texts.push_back(kind.cost.nodes == 1 ? kind.op : fmt::format("{} x {}", kind.cost.nodes, kind.op));
+  return first_texts(texts);
 }
 
 std::string reasons_text(const NodeReport& node) {
@@ -110,41 +112,26 @@ bool costs_more(const NodeCost& a, const NodeCost& b) {
 std::vector<Undelegated> group_undelegated(const Report& report) {
   std::map<std::pair<std::string, std::string>, Undelegated> groups;
   for (const NodeReport& node : report.nodes) {
-    if (!is_undelegated(node)) continue;
-    Undelegated& group = groups[{std::string(node.op.str()), reasons_text(node)}];
-    if (group.cost.nodes == 0) group.first_source = node.source;
-    group.cost.add(report, node);
+    if (is_undelegated(node)) add_to(groups[{std::string(node.op.str()), reasons_text(node)}], report, node);
   }
-  std::vector<Undelegated> sorted;
-  for (auto& [key, group] : groups) {
-    group.op = key.first;
-    group.reason = key.second;
-    sorted.push_back(std::move(group));
-  }
-  std::ranges::stable_sort(sorted, costs_more, &Undelegated::cost);
-  return sorted;
+  for (auto& [key, group] : groups) group.reason = key.second;
+  return costliest_first(groups);
 }
 
 std::vector<RefusedByRule> group_by_rule(const Report& report) {
-  std::map<std::string, std::map<std::string, Undelegated>> rules;
-  std::map<std::string, NodeCost> costs;
+  std::map<std::string, RefusedByRule> rules;
+  std::map<std::string, std::map<std::string, Undelegated>> kinds;
   for (const NodeReport& node : report.nodes) {
     if (!is_undelegated(node)) continue;
     const std::string rule = rules_text(node);
-    Undelegated& kind = rules[rule][std::string(node.op.str())];
-    kind.op = node.op.str();
-    if (kind.cost.nodes == 0) kind.first_source = node.source;
-    kind.cost.add(report, node);
-    costs[rule].add(report, node);
+    rules[rule].cost.add(report, node);
+    add_to(kinds[rule][std::string(node.op.str())], report, node);
   }
-  std::vector<RefusedByRule> sorted;
-  for (auto& [rule, kinds] : rules) {
-    RefusedByRule& refused = sorted.emplace_back(RefusedByRule{.rule = rule, .cost = costs[rule]});
-    for (auto& [op, kind] : kinds) refused.kinds.push_back(std::move(kind));
-    std::ranges::stable_sort(refused.kinds, costs_more, &Undelegated::cost);
+  for (auto& [rule, refused] : rules) {
+    refused.rule = rule;
+    refused.kinds = costliest_first(kinds[rule]);
   }
-  std::ranges::stable_sort(sorted, costs_more, &RefusedByRule::cost);
-  return sorted;
+  return costliest_first(rules);
 }
 
 namespace {
@@ -170,13 +157,6 @@ std::string cause_key(const NodeReport& node) {
   return key;
 }
 
-std::string seen_text(const std::vector<std::string>& seen) {
-  constexpr std::size_t told = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(told, seen.size()); ++i) text += (i == 0 ? "" : ", ") + seen[i];
-  return seen.size() <= told ? text : text + fmt::format(" and {} more", seen.size() - told);
-}
-
 }  // namespace
 
 std::vector<LeftByCause> group_by_cause(const Report& report) {
@@ -192,21 +172,32 @@ std::vector<LeftByCause> group_by_cause(const Report& report) {
       const std::string& seen = node.reasons[i].second.seen;
       if (std::ranges::find(open.seen[i], seen) == open.seen[i].end()) open.seen[i].push_back(seen);
     }
-    Undelegated& kind = open.kinds[std::string(node.op.str())];
-    kind.op = node.op.str();
-    kind.cost.add(report, node);
+    add_to(open.kinds[std::string(node.op.str())], report, node);
   }
-  std::vector<LeftByCause> sorted;
+  std::map<std::string, LeftByCause> sorted;
   for (auto& [key, open] : causes) {
     for (std::size_t i = 0; i < open.seen.size(); ++i)
-      open.reasons.reasons[i].second.seen = seen_text(open.seen[i]);
+      open.reasons.reasons[i].second.seen = first_texts(open.seen[i]);
     open.cause.reason = reasons_text(open.reasons);
-    for (auto& [op, kind] : open.kinds) open.cause.kinds.push_back(std::move(kind));
-    std::ranges::stable_sort(open.cause.kinds, costs_more, &Undelegated::cost);
-    sorted.push_back(std::move(open.cause));
+    open.cause.kinds = costliest_first(open.kinds);
+    sorted.emplace(key, std::move(open.cause));
   }
-  std::ranges::stable_sort(sorted, costs_more, &LeftByCause::cost);
-  return sorted;
+  return costliest_first(sorted);
+}
+
+std::vector<SourceLocation> refusal_sources(const Report& report) {
+  if (report.refusals.empty()) return {};
+  const auto place = [](const auto& each) {
+    return std::tuple(each.method.id(), each.graph.id(), each.node.id());
+  };
+  std::map<decltype(place(report.nodes[0])), const NodeReport*> nodes;
+  for (const NodeReport& node : report.nodes) nodes.emplace(place(node), &node);
+  std::vector<SourceLocation> sources;
+  for (const RefusalReport& refusal : report.refusals) {
+    const auto node = refusal.node.empty() ? nodes.end() : nodes.find(place(refusal));
+    sources.push_back(node == nodes.end() ? SourceLocation() : node->second->source);
+  }
+  return sources;
 }
 
 }  // namespace depute

@@ -56,13 +56,11 @@ inline bool is_undelegated(const NodeReport& node) {
 std::vector<Undelegated> group_undelegated(const Report& report);
 std::vector<RefusedByRule> group_by_rule(const Report& report);
 std::vector<LeftByCause> group_by_cause(const Report& report);
+// For each of Report::refusals the source of its node; empty if the cause is not a single node.
+std::vector<SourceLocation> refusal_sources(const Report& report);
 // "aten.sort.default, 3 x aten.tan.default and 2 more".
 std::string kinds_text(const std::vector<Undelegated>& kinds);
-// "12.3 M MACs", or "unbounded".
-std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit);
 // "xnnpack: dtype (i64; allowed: f32, f16)", for each backend that was asked.
 std::string reasons_text(const NodeReport& node);
-// "41.0 MB"
-std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace depute

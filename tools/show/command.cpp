@@ -1,9 +1,6 @@
 // depute show: prints any file that the compiler reads or writes as text.
 #include <fmt/format.h>
 
-#include <limits>
-#include <memory>
-
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
 #include "depute/program/text.h"
@@ -11,6 +8,7 @@
 #include "read/pte.h"
 #include "read/read_program.h"
 #include "support/mapped_file.h"
+#include "support/try.h"
 #include "tools/show/program_json.h"
 #include "tools/show/show_pte.h"
 
@@ -25,66 +23,52 @@ struct ShowArguments {
   bool json = false;
 };
 
-int show_program(const ShowArguments& arguments, std::shared_ptr<const MappedFile> file) {
-  Result<Program> program = read_program(std::move(file));
-  if (!program) return report_error(program.error());
-  if (arguments.json) return print_out(program_json(*program));
-  PrintOptions options{.originals = arguments.originals, .sources = arguments.sources};
-  if (arguments.data) options.max_inline_bytes = std::numeric_limits<std::size_t>::max();
-  return print_out(print(*program, options));
+std::vector<Option> show_options(ShowArguments& arguments) {
+  return {{.names = "FILE",
+           .target = &arguments.file,
+           .help = "A .pt2, .pte, .ptd or .ir file; - is standard input",
+           .may_be_empty = true,
+           .is_required = true},
+          {"--data", &arguments.data, "Print all constants whole, so that the text can be compiled"},
+          {"--originals", &arguments.originals, "Print the subprograms that delegates were made from"},
+          {"--sources", &arguments.sources, "Print the user's Python line beside each node"},
+          {"--json", &arguments.json, "As JSON, without constants' bytes"}};
 }
 
-int run_show(const ShowArguments& arguments, const Registry& registry) {
-  Result<std::shared_ptr<const MappedFile>> file = open_input(arguments.file);
-  if (!file) return report_error(file.error());
-  const auto bytes = (*file)->bytes();
-  if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments, *file);
-  if (arguments.json) {
-    return report_usage({.code = "usage",
-                         .where = "--json",
-                         .message = ".pte and .ptd files are shown as text only",
-                         .hint = {},
-                         .source = {}});
+Result<std::string> show_program(const ShowArguments& arguments, std::shared_ptr<const MappedFile> file) {
+  TRY(const Program program, read_program(std::move(file)));
+  if (arguments.json) return program_json(program);
+  PrintOptions options{.originals = arguments.originals, .sources = arguments.sources};
+  if (arguments.data) options.max_inline_bytes = ~std::size_t{0};
+  return print(program, options);
+}
+
+Result<std::string> show(const ShowArguments& arguments, const Registry& registry) {
+  TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.file));
+  const auto bytes = file->bytes();
+  if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments, file);
+  if (arguments.json) return failure("usage", "--json", ".pte and .ptd files are shown as text only");
+  if (is_ptd(bytes)) {
+    TRY(const PtdFile ptd, read_ptd(bytes, arguments.file));
+    return ptd_text(ptd);
   }
-  if (is_pte(bytes)) {
-    auto pte = read_pte(bytes, arguments.file);
-    if (!pte) return report_error(pte.error());
-    auto text = pte_text(*pte, bytes, registry);
-    if (text) return print_out(*text);
-    text.error().where = fmt::format("{}: {}", arguments.file, text.error().where);
-    return report_error(text.error());
-  }
-  auto ptd = read_ptd(bytes, arguments.file);
-  return ptd ? print_out(ptd_text(*ptd)) : report_error(ptd.error());
+  TRY(const PteContents pte, read_pte(bytes, arguments.file));
+  Result<std::string> text = pte_text(pte, bytes, registry);
+  if (!text) text.error().where = fmt::format("{}: {}", arguments.file, text.error().where);
+  return text;
+}
+
+Result<int> run_show(const ShowArguments& arguments, const Registry& registry) {
+  TRY(const std::string text, show(arguments, registry));
+  return print_out(text);
 }
 
 }  // namespace
 
 Command show_command(const Compiler& compiler) {
-  auto arguments = std::make_shared<ShowArguments>();
-  return {
-      .name = "show",
-      .help = "Print a .pt2, .pte or .ir file as text",
-      .options =
-          [arguments] {
-            return std::vector<Option>{
-                {.names = "FILE",
-                 .target = &arguments->file,
-                 .help = "A .pt2, .pte, .ptd or .ir file; - is standard input",
-                 .may_be_empty = true,
-                 .is_required = true},
-                {.names = "--data",
-                 .target = &arguments->data,
-                 .help = "Print all constants whole, so that the text can be compiled"},
-                {.names = "--originals",
-                 .target = &arguments->originals,
-                 .help = "Print the subprograms that delegates were made from"},
-                {.names = "--sources",
-                 .target = &arguments->sources,
-                 .help = "Print the user's Python line beside each node"},
-                {.names = "--json", .target = &arguments->json, .help = "As JSON, without constants' bytes"}};
-          },
-      .run = [arguments, &compiler] { return run_show(*arguments, compiler.registry()); }};
+  return make_command<ShowArguments>(
+      "show", "Print a .pt2, .pte or .ir file as text", show_options,
+      [&compiler](const ShowArguments& arguments) { return run_show(arguments, compiler.registry()); });
 }
 
 }  // namespace depute

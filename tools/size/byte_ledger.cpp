@@ -16,7 +16,9 @@
 #include "depute/program/result.h"
 #include "plan/plan_text.h"
 #include "support/guarded.h"
+#include "support/number_text.h"
 #include "support/try.h"
+#include "tools/document/document.h"
 #include "tools/size/ledger_files.h"
 #include "tools/size/weight_names.h"
 
@@ -93,92 +95,58 @@ std::string words_of(const LedgerEntry& entry) {
   return words;
 }
 
-struct TextRow {
-  std::string words;
-  std::uint64_t bytes = 0;
-};
+using Sizes = std::map<std::string, std::uint64_t>;  // bytes by words
 
-struct TextGroup {
-  std::uint64_t bytes = 0;
-  std::map<std::string, std::uint64_t> rows;
-};
-
-bool is_larger(const TextRow& a, const TextRow& b) {
-  return std::pair(b.bytes, std::string_view(a.words)) < std::pair(a.bytes, std::string_view(b.words));
+std::vector<std::pair<std::string, std::uint64_t>> largest_first(const Sizes& sizes) {
+  std::vector<std::pair<std::string, std::uint64_t>> order(sizes.begin(), sizes.end());
+  std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& entry) { return entry.second; });
+  return order;
 }
 
-constexpr std::size_t widest_words = 76;
-
-class LedgerText {
- public:
-  LedgerText(const ByteLedger& ledger, std::size_t top) : ledger_(ledger), top_(top) {}
-
-  std::string run() {
-    std::map<std::string, TextGroup> groups;
-    for (const LedgerEntry& entry : ledger_.entries) {
-      TextGroup& group = groups[group_of(entry)];
-      group.bytes += entry.bytes;
-      group.rows[words_of(entry)] += entry.bytes;
-    }
-    std::vector<TextRow> order;
-    for (const auto& [words, group] : groups) order.push_back({words, group.bytes});
-    std::ranges::sort(order, is_larger);
-    for (const TextRow& group : order) {
-      lines_.push_back(group);
-      add_rows(groups.at(group.words).rows);
-    }
-    lines_.push_back({"total", ledger_.bytes});
-    return header() + table() + duplicates();
+doc::Table size_table(const ByteLedger& ledger, std::size_t top) {
+  Sizes totals;
+  std::map<std::string, Sizes> groups;
+  for (const LedgerEntry& entry : ledger.entries) {
+    totals[group_of(entry)] += entry.bytes;
+    groups[group_of(entry)][words_of(entry)] += entry.bytes;
   }
-
- private:
-  std::string header() const { return fmt::format("{}: {} bytes\n", printable(ledger_.file), ledger_.bytes); }
-
-  void add_rows(const std::map<std::string, std::uint64_t>& of_group) {
-    std::vector<TextRow> rows;
-    for (const auto& [words, bytes] : of_group) rows.push_back({"  " + words, bytes});
-    std::ranges::sort(rows, is_larger);
-    const std::size_t shown = top_ == 0 ? rows.size() : std::min(top_, rows.size());
-    TextRow rest{fmt::format("  {} more", rows.size() - shown), 0};
-    for (std::size_t i = shown; i < rows.size(); ++i) rest.bytes += rows[i].bytes;
-    rows.resize(shown);
-    std::ranges::copy(rows, std::back_inserter(lines_));
-    if (rest.bytes != 0) lines_.push_back(rest);
-  }
-
-  std::string table() const {
-    const std::size_t digits = fmt::formatted_size("{}", ledger_.bytes);
-    std::string text;
-    for (const TextRow& line : lines_) {
-      const double percent =
-          ledger_.bytes == 0 ? 0
-                             : 100.0 * static_cast<double>(line.bytes) / static_cast<double>(ledger_.bytes);
-      text += fmt::format("{:>{}} {:>5.1f}%  {}\n", line.bytes, digits, percent, printable(line.words));
+  doc::Table table{
+      .columns = {doc::number("bytes"),
+                  {.name = "share", .kind = doc::Column::Kind::Percent, .min_width = 6, .gap = " "},
+                  {"what"}},
+      .indent = 0};
+  const auto add = [&](std::uint64_t bytes, std::string words) {
+    table.rows.push_back(
+        {{std::to_string(bytes), fmt::format("{:.1f}%", percent(bytes, ledger.bytes)), std::move(words)}});
+  };
+  for (const auto& [group, total] : largest_first(totals)) {
+    add(total, group);
+    auto rows = largest_first(groups[group]);
+    const std::size_t shown = shown_of(rows.size(), top);
+    std::uint64_t rest = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i < shown) add(rows[i].second, "  " + rows[i].first);
+      if (i >= shown) rest += rows[i].second;
     }
-    return text;
+    if (rest != 0) add(rest, fmt::format("  {} more", rows.size() - shown));
   }
+  add(ledger.bytes, "total");
+  return table;
+}
 
-  std::string duplicates() const {
-    if (ledger_.duplicates.empty()) return {};
-    std::string text =
-        fmt::format("bytes that are there several times; sharing would save {}\n", ledger_.savable());
-    const std::size_t count = ledger_.duplicates.size();
-    const std::size_t shown = top_ == 0 ? count : std::min(top_, count);
-    for (std::size_t i = 0; i < shown; ++i) {
-      const Duplicate& duplicate = ledger_.duplicates[i];
-      text += fmt::format("  {} saved of {} copies of {}: {}\n", duplicate.saves, duplicate.copies.size(),
-                          duplicate.copies[0].bytes, duplicate.how);
-      for (const LedgerEntry& copy : duplicate.copies)
-        text += fmt::format("    at {}: {}\n", copy.offset, printable(words_of(copy)));
-    }
-    if (shown < count) text += fmt::format("  {} more\n", count - shown);
-    return text;
+void add_duplicates(const ByteLedger& ledger, std::size_t top, doc::Document& document) {
+  if (ledger.duplicates.empty()) return;
+  document.print("bytes that are there several times; sharing would save {}", ledger.savable());
+  const std::size_t shown = shown_of(ledger.duplicates.size(), top);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Duplicate& duplicate = ledger.duplicates[i];
+    document.print("  {} saved of {} copies of {}: {}", duplicate.saves, duplicate.copies.size(),
+                   duplicate.copies[0].bytes, duplicate.how);
+    for (const LedgerEntry& copy : duplicate.copies)
+      document.print("    at {}: {}", copy.offset, words_of(copy));
   }
-
-  const ByteLedger& ledger_;
-  std::size_t top_;
-  std::vector<TextRow> lines_;
-};
+  if (const std::size_t more = ledger.duplicates.size() - shown; more > 0) document.print("  {} more", more);
+}
 
 }  // namespace
 
@@ -208,7 +176,11 @@ Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view
 }
 
 std::string ledger_text(const ByteLedger& ledger, std::size_t top) {
-  return LedgerText(ledger, top).run();
+  doc::Document document;
+  document.print("{}: {} bytes", ledger.file, ledger.bytes);
+  document.add(size_table(ledger, top));
+  add_duplicates(ledger, top, document);
+  return render_text(document);
 }
 
 }  // namespace depute

@@ -12,16 +12,11 @@ Command verify_command() {
           "Compares a .pte in ExecuTorch's runtime with its model in torch. In the Python package only, with "
           "torch and executorch installed",
       .options = [] { return std::vector<Option>(); },
-      .run =
-          [] {
-            return report_usage({.code = "usage",
-                                 .where = {},
-                                 .message = "verify is a command of the Python package alone",
-                                 .hint =
-                                     "`pip install .` in Depute's folder, with torch and executorch beside "
-                                     "it; then `python -m depute verify`",
-                                 .source = {}});
-          },
+      .run = []() -> Result<int> {
+        return failure("usage", "", "verify is a command of the Python package alone",
+                       "`pip install .` in Depute's folder, with torch and executorch beside it; then "
+                       "`python -m depute verify`");
+      },
       .takes_any_words = true,
   };
 }

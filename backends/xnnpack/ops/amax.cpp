@@ -26,7 +26,8 @@ Check check_amax(const NodeQuery& node) {
   const bool is_run = dims.size() == 1 || (dims.size() == 2 && dims[1] == dims[0] + 1);
   const bool is_image = self.rank() == 4 && dims.size() == 2 && dims[0] == 2 && dims[1] == 3;
   if (!is_run || (dims.back() + 1 == self.rank() && !is_image)) {
-    return refuse_argument(node, "dim", "one dimension, or two neighbors, before the last; height and width");
+    return refuse_argument(node, "dim",
+                           "one dimension or two adjacent ones, not the last; or height and width");
   }
   if (self.sizes[dims[0]] == 1 && self.sizes[dims.back()] == 1)
     return refuse_argument(node, "dim", "more than one element");
@@ -48,7 +49,7 @@ std::span<const OpRule> amax() {
                                      limit::known_sizes("self")};
   static constexpr OpRule rules[] = {
       {.op = "aten.amax.default",
-       .conditions = "one dimension or two neighbors, not the last; or height and width",
+       .conditions = "one dimension or two adjacent ones, not the last; or height and width",
        .forms = {limits},
        .check = check_amax,
        .translate = amax},

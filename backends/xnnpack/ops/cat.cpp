@@ -43,7 +43,7 @@ std::span<const OpRule> cat() {
   static constexpr Limit stacked[] = {limit::one_open_size("result")};
   static constexpr OpRule rules[] = {
       {.op = "aten.cat.default",
-       .conditions = "all of one rank",
+       .conditions = "all of the same rank",
        .forms = {joined},
        .op_class = OpClass::Move,
        .check = check_cat,

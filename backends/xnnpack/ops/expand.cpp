@@ -35,7 +35,7 @@ Check check_repeat(const NodeQuery& node) {
     rank += needs_two ? 2 : 1;
   }
   if (rank > 6)
-    return Refusal{"rank", std::to_string(rank), "at most 6 with a dimension for each that is repeated"};
+    return Refusal{"rank", std::to_string(rank), "at most 6, including one for each repeated dimension"};
   return need_reshapable(node.result());
 }
 
@@ -69,7 +69,7 @@ std::span<const OpRule> expand() {
        .check = check_expand,
        .translate = translate_expand},
       {.op = "aten.repeat.default",
-       .conditions = "repeats are numbers; at most 6 dimensions with one more for each that is repeated",
+       .conditions = "constant repeats; at most 6 dimensions, including one for each repeated dimension",
        .op_class = OpClass::Move,
        .check = check_repeat,
        .translate = repeat},

@@ -33,7 +33,7 @@ Check check_layer_norm(const NodeQuery& node) {
   }
   const Costs costs = costs_of(node);
   if (!is_dearer(costs)) return {};
-  const std::string seen = fmt::format("ExecuTorch's kernel: about {}, here {}", cost_text(costs.outside),
+  const std::string seen = fmt::format("ExecuTorch's kernel: about {}, XNNPACK: {}", cost_text(costs.outside),
                                        cost_text(costs.inside));
   return Refusal{"kernel", seen, "layer_norm=true"};
 }

@@ -112,8 +112,7 @@ std::span<const OpRule> linear() {
        .packs = "weight",
        .translate = linear},
       {.op = "aten.matmul.default",
-       .conditions =
-           "of batches whose ranks differ, at most one size of the lower one known only at run time",
+       .conditions = "if the ranks of the batches differ, at most one dynamic size in the lower one",
        .forms = {batches, rows},
        .keep_whole = true,
        .packs = "other",

@@ -65,10 +65,10 @@ Check check_meaning(const NodeQuery& node) {
   };
   const Node* producer = integers.producer();
   if (producer != nullptr && producer->op() == quantize_per_tensor && !agrees(*producer))
-    return refuse_quantization("integers that were made with another scale", "the same scale");
+    return refuse_quantization("integers quantized with another scale", "the same scale");
   for (const Use& use : integers.uses()) {
     if (use.user()->op() == node.node().op() && !agrees(*use.user()))
-      return refuse_quantization("integers that are read with several scales", "one scale");
+      return refuse_quantization("integers that are dequantized with several scales", "one scale");
   }
   return {};
 }
@@ -76,8 +76,8 @@ Check check_meaning(const NodeQuery& node) {
 Check check_weight_users(const NodeQuery& node, const QuantizedWeight& weight) {
   if (has_only_products(node.context(), weight)) return {};
   return refuse_quantization(
-      weight.group == 0 ? "not read by products alone" : fmt::format("blocks of {}", weight.group),
-      "weights of linear or convolution that they take");
+      weight.group == 0 ? "not only used by matrix products" : fmt::format("blocks of {}", weight.group),
+      "supported weights of linear or convolution");
 }
 
 Check check_dequantize(const NodeQuery& node) {
@@ -120,7 +120,7 @@ void dequantize(Emitter& emit, const OpCall& call) {
 Check check_rows(const NodeQuery& node) {
   if (dynamic_pattern(node.context(), node.node())) return {};
   return refuse_quantization(std::string(node.node().op().str()),
-                             "i8 that only linear and convolution with quantized weights read");
+                             "i8 used only by linear and convolution with quantized weights");
 }
 
 void choose(Emitter&, const OpCall&) {}
@@ -139,7 +139,7 @@ void dequantize_blocks(Emitter& emit, const OpCall& call) {
 }
 
 constexpr std::string_view row_conditions =
-    "i8 of the whole range, which only linear and convolution (not depthwise) with quantized weights read";
+    "i8 of the whole range, used only by linear and convolution (not depthwise) with quantized weights";
 constexpr std::string_view weight_conditions =
     "weights of linear or convolution: i8 constants, zero points 0, f32 scales for each output channel";
 

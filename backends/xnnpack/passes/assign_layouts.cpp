@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "support/check.h"
 #include "passes/value_forms.h"
+#include "support/check.h"
 
 namespace depute::xnnpack {
 namespace {

@@ -9,7 +9,7 @@
 // Transpose only moves dimensions of size 1, a Reshape replaces it.
 #pragma once
 
-#include "graph.h"
+#include "backends/xnnpack/graph.h"
 
 namespace depute::xnnpack {
 

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "payload/packed_weights.h"
 #include "passes/simplify.h"
+#include "payload/packed_weights.h"
 #include "support/check.h"
 
 namespace depute::xnnpack {

@@ -1,7 +1,7 @@
 // Rewrites of the logical graph that reduce work. simplify() runs all of them, in this order.
 #pragma once
 
-#include "graph.h"
+#include "backends/xnnpack/graph.h"
 
 namespace depute::xnnpack {
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "graph.h"
+#include "backends/xnnpack/graph.h"
 
 namespace depute::xnnpack {
 

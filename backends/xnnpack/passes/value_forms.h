@@ -8,7 +8,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "graph.h"
+#include "backends/xnnpack/graph.h"
 
 namespace depute::xnnpack {
 

@@ -9,8 +9,8 @@
 //                          "Mean Squared #1"         "Mean Squared (ND) Reduce2 #1"
 #pragma once
 
+#include "backends/xnnpack/graph.h"
 #include "depute/program/program.h"
-#include "graph.h"
 
 namespace depute::xnnpack {
 

@@ -7,7 +7,7 @@
 // Integer weights, and weights with elements beyond the range of f16 (65504), are not changed.
 #pragma once
 
-#include "graph.h"
+#include "backends/xnnpack/graph.h"
 
 namespace depute::xnnpack {
 

@@ -2,7 +2,7 @@
 // (two per byte) with one scale per channel or per block of a row.
 #pragma once
 
-#include "graph.h"
+#include "backends/xnnpack/graph.h"
 
 namespace depute::xnnpack {
 

@@ -31,7 +31,7 @@ using Fault = std::string;
 
 Fault check_list(const flatbuffers::Vector<std::uint32_t>* list) {
   if (list == nullptr) return "a list is missing";
-  if (list->size() > max_numbers) return fmt::format("a list of {} dimensions", list->size());
+  if (list->size() > max_numbers) return fmt::format("{} dimensions are too many", list->size());
   return {};
 }
 
@@ -63,7 +63,7 @@ Fault check_value(const wire::Value& value) {
   if (quantized == nullptr) return {};
   const bool is_known = quantized->quant_type() != wire::Quant::NONE &&
                         quantized->quant_type() <= wire::Quant::MAX && quantized->quant() != nullptr;
-  return is_known ? "" : "it is not told how it is quantized";
+  return is_known ? "" : "its quantization parameters are missing";
 }
 
 Fault check_node(const wire::Node& node) {
@@ -106,7 +106,7 @@ struct Header {
 Result<Header> read_header(std::span<const std::byte> bytes) {
   if (bytes.size() < flatbuffer_offset) return fail("byte 0", fmt::format("only {} bytes", bytes.size()));
   if (std::memcmp(bytes.data() + magic_position, magic.data(), magic.size()) != 0)
-    return fail("byte 4", fmt::format("no payload of XNNPACK (no \"{}\" here)", magic));
+    return fail("byte 4", fmt::format("not a payload of XNNPACK (no \"{}\" here)", magic));
   const std::size_t offset = number_at<std::uint32_t>(bytes, offset_position);
   const std::size_t size = number_at<std::uint32_t>(bytes, size_position);
   const std::size_t constants = number_at<std::uint32_t>(bytes, constants_position);
@@ -137,9 +137,9 @@ Result<OpenPayload> open(std::span<const std::byte> bytes, Structure structure) 
   OpenPayload payload{
       .graph = nullptr, .flatbuffer = header.flatbuffer, .constants = header.constants, .aligned = {}};
   std::span<const std::byte> flatbuffer = header.flatbuffer;
-  if (!has_identifier(flatbuffer)) return fail("flatbuffer", "has no identifier of XNNPACK's");
+  if (!has_identifier(flatbuffer)) return fail("flatbuffer", "does not have XNNPACK's file identifier");
   if (flatbuffer.size() >= std::numeric_limits<std::int32_t>::max())
-    return fail("flatbuffer", "is over 2 GB");
+    return fail("flatbuffer", "is larger than 2 GB");
   if (reinterpret_cast<std::uintptr_t>(flatbuffer.data()) % alignof(std::max_align_t) != 0) {
     payload.aligned.assign(flatbuffer.begin(), flatbuffer.end());
     flatbuffer = payload.aligned;

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "backends/xnnpack/graph.h"
 #include "depute/program/result.h"
-#include "graph.h"
 #include "payload_generated.h"
 
 namespace depute::xnnpack {

@@ -10,8 +10,8 @@
 #include "node_shapes.h"
 #include "node_text.h"
 #include "node_types.h"
-#include "payload/read_payload.h"
 #include "passes/table_chains.h"
+#include "payload/read_payload.h"
 
 namespace depute::xnnpack {
 namespace {
@@ -27,7 +27,7 @@ bool is_scale(float scale) {
 }
 
 template <typename List>
-std::size_t size_of(const List* list) {
+std::size_t length_of(const List* list) {
   return list == nullptr ? 0 : list->size();
 }
 
@@ -80,7 +80,7 @@ class PayloadVerifier {
   std::optional<PayloadFault> run(std::span<const NamedData> named_data) {
     for (const NamedData& data : named_data) sizes_.emplace(data.key, data.storage->size());
     if (Text text = check_whole(); !text.empty()) return PayloadFault{{}, text};
-    for (std::uint32_t row = 0; row < size_of(graph_.constants()); ++row) {
+    for (std::uint32_t row = 0; row < length_of(graph_.constants()); ++row) {
       Text text = check_row(row, *graph_.constants()->Get(row));
       if (!text.empty()) return PayloadFault{{}, fmt::format("constant {}: {}", row, text)};
     }
@@ -107,7 +107,7 @@ class PayloadVerifier {
   // quantization.
   std::size_t count_tables() const {
     std::size_t tables =
-        1 + size_of(graph_.constants()) + 2 * graph_.nodes()->size() + 2 * graph_.values()->size();
+        1 + length_of(graph_.constants()) + 2 * graph_.nodes()->size() + 2 * graph_.values()->size();
     for (const wire::Node* node : *graph_.nodes()) tables += node->output_range() == nullptr ? 0 : 1;
     for (const wire::Value* value : *graph_.values()) tables += quantized_of(*value) == nullptr ? 0 : 2;
     return tables;
@@ -115,22 +115,22 @@ class PayloadVerifier {
 
   Text check_whole() const {
     if (const std::size_t tables = count_tables(); tables > max_tables)
-      return fmt::format("{} tables; {} are the most", tables, max_tables);
+      return fmt::format("{} tables; the limit is {}", tables, max_tables);
     if (graph_.external_count() > max_externals)
-      return fmt::format("{} arguments and results; {} are the most", graph_.external_count(), max_externals);
-    if (size_of(graph_.constants()) == 0) return "the list of constants has no row 0";
+      return fmt::format("{} arguments and results; the limit is {}", graph_.external_count(), max_externals);
+    if (length_of(graph_.constants()) == 0) return "the list of constants has no row 0";
     return {};
   }
 
   Text check_row(std::uint32_t row, const wire::Constant& constant) const {
     if (row == 0)
-      return constant.key() == nullptr && constant.size() == 0 ? Text() : Text("row 0 is no constant");
-    if (constant.key() == nullptr) return "lies in the payload, which the runtime frees";
-    if (constant.offset() != named) return "has a name, and a place in the payload";
+      return constant.key() == nullptr && constant.size() == 0 ? Text() : Text("row 0 must be empty");
+    if (constant.key() == nullptr) return "is in the payload, which the runtime frees";
+    if (constant.offset() != named) return "has both a name and an offset in the payload";
     auto found = sizes_.find(constant.key()->string_view());
-    if (found == sizes_.end()) return "no named data have its key";
+    if (found == sizes_.end()) return "no named data has its key";
     if (found->second != constant.size())
-      return fmt::format("is written as {} bytes, and its data are {}", constant.size(), found->second);
+      return fmt::format("is declared with {} bytes, but its data has {}", constant.size(), found->second);
     return {};
   }
 
@@ -148,8 +148,8 @@ class PayloadVerifier {
     }
     if (!std::ranges::is_sorted(values_, {}, &Entry::id)) std::ranges::sort(values_, {}, &Entry::id);
     auto twice = std::ranges::adjacent_find(values_, {}, &Entry::id);
-    if (twice != values_.end()) return fmt::format("value %{}: there are two", twice->id);
-    if (!values_.empty() && values_.back().id == no_value) return "a value has the id that stands for none";
+    if (twice != values_.end()) return fmt::format("value %{}: duplicate id", twice->id);
+    if (!values_.empty() && values_.back().id == no_value) return "a value has the reserved id for no value";
     externals_.assign(graph_.external_count(), false);
     index_values();
     return {};
@@ -177,13 +177,13 @@ class PayloadVerifier {
 
   static Text check_dims(const Entry& value) {
     const auto dims = value.dims();
-    if (dims.size() > max_rank) return fmt::format("{} dimensions; {} are the most", dims.size(), max_rank);
+    if (dims.size() > max_rank) return fmt::format("{} dimensions; the limit is {}", dims.size(), max_rank);
     if (dims.size() != value.tensor->rank())
-      return fmt::format("rank {} and {} dimensions", value.tensor->rank(), dims.size());
+      return fmt::format("rank {}, but {} dimensions", value.tensor->rank(), dims.size());
     std::uint64_t elements = 1;
     for (std::uint32_t dim : dims) {
       if (dim == 0) return "has no elements";
-      if (!value.varies && elements > max_elements / dim) return "has more elements than memory";
+      if (!value.varies && elements > max_elements / dim) return "has too many elements";
       elements *= dim;
     }
     return {};
@@ -192,16 +192,17 @@ class PayloadVerifier {
   Text check_external(Entry& value) {
     const std::uint32_t id = value.tensor->external_id();
     if ((value.tensor->flags() & ~3U) != 0) return fmt::format("flags {:#x}", value.tensor->flags());
-    if (value.is_input() && value.is_output()) return "is an argument and a result";
+    if (value.is_input() && value.is_output()) return "is both an argument and a result";
     if ((id != no_value) != (value.tensor->flags() != 0))
-      return "an external id without a flag, or the reverse";
+      return "an external id and an external flag must occur together";
     if (id == no_value) return {};
-    if (id >= externals_.size()) return fmt::format("external id {} of {}", id, externals_.size());
-    if (externals_[id]) return fmt::format("external id {} a second time", id);
+    if (id >= externals_.size())
+      return fmt::format("external id {} is out of range for {}", id, externals_.size());
+    if (externals_[id]) return fmt::format("duplicate external id {}", id);
     externals_[id] = true;
     using enum DataType;
     if (value.type() != F32 && value.type() != F16 && value.type() != QInt8)
-      return "is of no type that comes in or goes out";
+      return "has a type that arguments and results cannot have";
     value.is_ready = value.is_input();
     return {};
   }
@@ -219,7 +220,7 @@ class PayloadVerifier {
 
   static Text check_tensor_quant(const Entry& value, const wire::TensorQuant& quant) {
     using enum DataType;
-    if (value.type() != QInt8 && value.type() != QInt32) return "its type has no single scale";
+    if (value.type() != QInt8 && value.type() != QInt32) return "its type does not support a single scale";
     if (!is_scale(quant.scale())) return fmt::format("scale {}", quant.scale());
     const std::int32_t zero = quant.zero_point();
     if (value.type() == QInt32 ? zero != 0 : zero < -128 || zero > 127)
@@ -230,41 +231,42 @@ class PayloadVerifier {
   Text check_channel_quant(const Entry& value, const wire::ChannelQuant& quant) const {
     using enum DataType;
     if (value.type() != QCInt8 && value.type() != QCInt4 && value.type() != QCInt32)
-      return "its type has no scales of channels";
+      return "its type does not support scales per channel";
     if (quant.scale() == nullptr) return "the list of scales is missing";
     const auto dims = value.dims();
     if (quant.channel_dim() < 0 || std::cmp_greater_equal(quant.channel_dim(), dims.size()))
-      return fmt::format("scales along dimension {}", quant.channel_dim());
+      return fmt::format("unsupported scales along dimension {}", quant.channel_dim());
     return check_scales(quant.scale_constant(), quant.scale_count(),
                         dims[static_cast<std::size_t>(quant.channel_dim())], sizeof(float));
   }
 
   Text check_group_quant(const Entry& value, const wire::GroupQuant& quant) const {
-    if (value.type() != DataType::QBInt4) return "its type has no scales of groups";
+    if (value.type() != DataType::QBInt4) return "its type does not support scales per group";
     const auto dims = value.dims();
-    if (dims.size() != 2) return fmt::format("scales of groups of a tensor of {} dimensions", dims.size());
+    if (dims.size() != 2) return fmt::format("scales per group require rank 2, got {}", dims.size());
     if (quant.scale() == nullptr) return "the list of scales is missing";
-    if (quant.channel_dim() != 0) return fmt::format("scales along dimension {}", quant.channel_dim());
+    if (quant.channel_dim() != 0)
+      return fmt::format("unsupported scales along dimension {}", quant.channel_dim());
     const std::int32_t size = quant.group_size();
     if (size <= 0 || size % 32 != 0 || dims[1] % static_cast<std::uint32_t>(size) != 0)
-      return fmt::format("groups of {} in rows of {}", size, dims[1]);
+      return fmt::format("groups of {} do not divide rows of {}", size, dims[1]);
     return check_scales(quant.scale_constant(), quant.scale_count(),
                         std::uint64_t{dims[0]} * (dims[1] / static_cast<std::uint32_t>(size)), 2);
   }
 
   static Text check_token_quant(const Entry& value, const wire::TokenQuant& quant) {
-    if (value.type() != DataType::QDInt8) return "its type has no scales of rows";
+    if (value.type() != DataType::QDInt8) return "its type does not support scales per row";
     if (quant.nonbatch_dims() < 1 || std::cmp_greater(quant.nonbatch_dims(), value.dims().size()))
-      return fmt::format("rows of {} dimensions", quant.nonbatch_dims());
-    if (value.tensor->constant() != 0) return "a constant is quantized when the program runs";
+      return fmt::format("unsupported rows of {} dimensions", quant.nonbatch_dims());
+    if (value.tensor->constant() != 0) return "a constant is quantized at run time";
     return {};
   }
 
   Text check_scales(std::uint32_t row, std::uint32_t count, std::uint64_t needed, std::size_t bytes) const {
-    if (row == 0 || row >= graph_.constants()->size()) return "its scales are no constant";
+    if (row == 0 || row >= graph_.constants()->size()) return "its scales must be a constant";
     const std::uint64_t written = graph_.constants()->Get(row)->size();
     if (count == needed && written == needed * bytes) return {};
-    return fmt::format("{} scales in {} bytes; {} are needed", count, written, needed);
+    return fmt::format("{} scales in {} bytes; expected {}", count, written, needed);
   }
 
   Text check_constant(Entry& value) const {
@@ -273,13 +275,13 @@ class PayloadVerifier {
       using enum DataType;
       const bool is_computed = value.type() != QCInt8 && value.type() != QCInt4 && value.type() != QBInt4 &&
                                value.type() != QInt32 && value.type() != QCInt32;
-      return is_computed ? Text() : Text("is of a type that only constants have");
+      return is_computed ? Text() : Text("has a type that only constants can have");
     }
     if (row >= graph_.constants()->size()) return fmt::format("constant {} does not exist", row);
-    if (value.tensor->flags() != 0) return "a constant that comes in or goes out";
+    if (value.tensor->flags() != 0) return "a constant is an argument or a result";
     const std::uint64_t needed = bytes_of(value.type(), value.dims());
     const std::uint64_t written = graph_.constants()->Get(row)->size();
-    if (written != needed) return fmt::format("{} bytes of {}", written, needed);
+    if (written != needed) return fmt::format("has {} bytes; expected {}", written, needed);
     value.is_ready = true;
     return {};
   }
@@ -294,14 +296,14 @@ class PayloadVerifier {
     using enum wire::NodeUnion;
     const wire::NodeUnion kind = node.node_type();
     const Operands ids = operands_of(node);
-    if (ids.outputs().size() != 1 || kind == Attention) return "a kind that is not written";
+    if (ids.outputs().size() != 1 || kind == Attention) return "a node kind that Depute does not write";
     operands_.clear();
     for (std::size_t i = 0; i < ids.input_count; ++i) {
       if (Text text = read(kind, ids.input_ids[i], i); !text.empty()) return text;
     }
     Entry* output = find(ids.output_ids[0]);
-    if (output == nullptr) return fmt::format("its result %{} is no value", ids.output_ids[0]);
-    if (output->is_ready) return fmt::format("its result %{} is there already", output->id);
+    if (output == nullptr) return fmt::format("its result %{} is not a value", ids.output_ids[0]);
+    if (output->is_ready) return fmt::format("its result %{} is already computed", output->id);
     output->is_ready = true;
     if (Text text = check_range(node); !text.empty()) return text;
     if (Text text = check_flags(node); !text.empty()) return text;
@@ -317,12 +319,12 @@ class PayloadVerifier {
       return {};
     }
     Entry* operand = find(id);
-    if (operand == nullptr) return fmt::format("operand {} is no value", position);
+    if (operand == nullptr) return fmt::format("operand {} is not a value", position);
     if (!operand->is_ready) return fmt::format("operand %{} is not computed yet", id);
     if (operand->tensor->constant() != 0) {
       (is_weight ? operand->is_packed : operand->is_kept) = true;
       if (operand->is_packed && operand->is_kept)
-        return fmt::format("operand %{} is freed once another node has packed it", id);
+        return fmt::format("operand %{} is freed after another node packs it", id);
     }
     operands_.push_back(operand);
     return {};
@@ -331,7 +333,7 @@ class PayloadVerifier {
   static Text check_range(const wire::Node& node) {
     const wire::OutputRange* range = node.output_range();
     if (range == nullptr) return node.node_type() == wire::NodeUnion::Clamp ? "it has no bounds" : "";
-    if (!can_clamp(static_cast<NodeKind>(node.node_type()))) return "its bounds are not looked at";
+    if (!can_clamp(static_cast<NodeKind>(node.node_type()))) return "its bounds are ignored by the runtime";
     if (std::isnan(range->min()) || std::isnan(range->max()) || range->min() > range->max())
       return fmt::format("bounds {}..{}", range->min(), range->max());
     return {};
@@ -357,7 +359,7 @@ class PayloadVerifier {
     for (const Entry* operand : operands_) {
       if (operand->type() != output.type()) return "its types are mixed";
     }
-    return takes_type(kind, output.type()) ? Text() : Text("it has no form for this type");
+    return takes_type(kind, output.type()) ? Text() : Text("it does not support this type");
   }
 
   Text check_product_types(const wire::Node& node, const Entry& output) const {
@@ -367,13 +369,13 @@ class PayloadVerifier {
     std::optional<DataType> bias_type;
     if (bias != nullptr) bias_type = bias->type();
     if (!multiplies(kind, operands_[0]->type(), filter.type(), bias_type, output.type()))
-      return "no product of these types";
+      return "unsupported types of a product";
     const bool is_linear = kind == wire::NodeUnion::FullyConnected;
     const bool is_constant = filter.tensor->constant() != 0;
-    if (!is_constant && !is_linear) return "its filter is no constant";
-    if (!is_constant && filter.quantized != nullptr) return "its filter is no constant";
+    if (!is_constant && !is_linear) return "its filter must be a constant";
+    if (!is_constant && filter.quantized != nullptr) return "its filter must be a constant";
     if (bias != nullptr && bias->tensor->constant() == 0 && (!is_linear || filter.quantized != nullptr))
-      return "its bias is no constant";
+      return "its bias must be a constant";
     return check_weight_scales(node, filter, bias);
   }
 
@@ -392,7 +394,7 @@ class PayloadVerifier {
       dim = (linear->flags() & transpose_weights) != 0 ? 1 : 0;
     return std::cmp_equal(channels->channel_dim(), dim)
                ? ""
-               : fmt::format("its filter has scales along dimension {}", channels->channel_dim());
+               : fmt::format("its filter has unsupported scales along dimension {}", channels->channel_dim());
   }
 
   // For integers: the ratio of scales must be representable in XNNPACK's kernels.
@@ -424,7 +426,7 @@ class PayloadVerifier {
              is_within(std::abs(double{leaky->slope()} * scale(0) / result), -8, 7);
     }
     if (packs(kind) && operands_[1]->scale() != nullptr) fits = scale(0) * scale(1) / result < 256;
-    return fits ? Text() : Text("its scales are too far from each other");
+    return fits ? Text() : Text("the ratio of its scales is out of range");
   }
 
   Text check_shapes(const wire::Node& node, const Entry& output) {
@@ -467,7 +469,7 @@ class PayloadVerifier {
       if (const auto operand =
               chains.add(kind, inputs, place_of(ids.output_ids[0]), node.output_range() != nullptr))
         return PayloadFault{
-            i, fmt::format("node {}, {}: by %{} it is in a chain that the runtime replaces wrongly", i,
+            i, fmt::format("node {}, {}: through %{} it is in a chain that the runtime fuses incorrectly", i,
                            kind_name(kind), values_[*operand].id)};
     }
     return {};

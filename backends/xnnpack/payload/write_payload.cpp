@@ -5,8 +5,8 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "payload_generated.h"
 #include "payload/payload_header.h"
+#include "payload_generated.h"
 #include "support/check.h"
 
 namespace depute::xnnpack {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "backends/xnnpack/graph.h"
 #include "depute/program/program.h"
-#include "graph.h"
 
 namespace depute::xnnpack {
 

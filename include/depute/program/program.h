@@ -217,8 +217,7 @@ inline constexpr std::size_t max_delegate_depth = 32;
 // that take a stage (compiler.h) do not: a stage holds a verified program.
 //
 // Fails with the first error found:
-// - a use before its definition, a spec that no input or output has, a constant without data that fit, and other
-//   violated invariants;
+// - a violated invariant: a use before its definition, specs that do not match, a constant without its data;
 // - a call of a known op whose arguments or results do not fit its schema or its inference rule;
 // - an op of the compiler's own, except for calls of an existing delegate with fitting arguments;
 // - control flow with bodies that do not fit, nest too deeply or are too many;

@@ -57,7 +57,7 @@ def _paired_edge_program(method):
     for theirs, ours in _pairs(program.graph_module, method.graph_module):
         if theirs.op == "call_function":
             theirs.meta["debug_handle"] = ours.meta.get("debug_handle", 0)
-            _tell_source(theirs, ours)
+            _record_source(theirs, ours)
             if should_lower_to_edge(theirs.target):
                 theirs.target = aten_to_edge(theirs.target)
     _add_delegates(program.graph_module, method.graph_module)
@@ -78,7 +78,7 @@ def _paired_edge_program(method):
     return made, _pairs(made.graph_module, method.graph_module)
 
 
-def _tell_source(theirs, ours):
+def _record_source(theirs, ours):
     """Records the torch.nn.functional function that a node was decomposed from, for get_source_partitions."""
     name = ours.source.original_op if ours.source is not None else ""
     if f".{name}." not in str(theirs.target) and hasattr(torch.nn.functional, name):
@@ -144,7 +144,7 @@ def _lowered_module(lowered):
     """Converts a LoweredBackendModule of Depute to ExecuTorch's."""
     original = lowered.original_module
     if original is None:
-        raise Error("compat", f"delegate {lowered.name}", "the program does not have what it was made from")
+        raise Error("compat", f"delegate {lowered.name}", "the delegate does not have its original program")
     specs = [_CompileSpec(spec.key, spec.value) for spec in lowered.compile_specs]
     data = _their_data(lowered.named_data_store_output)
     module = LoweredBackendModule(edge_program(original), lowered.backend_id, lowered.processed_bytes, specs, data)
@@ -226,9 +226,9 @@ def transform(*passes):
 
     def transformed(program):
         if program.lowered_modules():
-            raise Error("compat", "", "passes of ExecuTorch come before parts are delegated", "give them as transform_passes")
+            raise Error("compat", "", "passes of ExecuTorch must run before to_backend()", "pass them as transform_passes")
         for name in program.methods:
-            refuse_split_state(program, name, "lower the methods as programs of their own, or change the model")
+            refuse_split_state(program, name, "lower the methods as separate programs, or change the model")
         methods = {name: _transform(edge_program(method), *passes) for name, method in program.methods.items()}
         return as_one_program({name: from_torch(method) for name, method in methods.items()})
 
@@ -289,7 +289,7 @@ class _Partitioner(Partitioner):
         result = self._theirs.partition(program)
         tagged = getattr(result, "tagged_exported_program", None)
         if tagged is None or not hasattr(result, "partition_tags"):
-            raise TypeError(f"{self.__name__}.partition returned {kind_of(result)}; it returns a PartitionResult")
+            raise TypeError(f"{self.__name__}.partition returned {kind_of(result)}; expected a PartitionResult")
         try:
             pairs = _pairs(tagged.graph_module, exported_program.graph_module)  # it may be a copy
         except (ValueError, AttributeError):
@@ -298,8 +298,8 @@ class _Partitioner(Partitioner):
             raise Error(
                 "to_backend.partitioner-changed-program",
                 f"method {exported_program.name}",
-                f"{self.__name__}.partition changed the program that it was given",
-                "what changes programs is a pass: transform_passes",
+                f"{self.__name__}.partition modified its input program",
+                "modify programs in passes (transform_passes)",
             )
         for theirs, ours in pairs:
             ours.meta.update((key, theirs.meta[key]) for key in _TAGS if theirs.meta.get(key) is not None)
@@ -342,7 +342,7 @@ class _Backend:
     def _ours(self, result, function):
         """Returns a PreprocessResult of Depute. Omits debug handles 0, which mean nodes without a handle."""
         if not hasattr(result, "processed_bytes"):
-            raise TypeError(f"{self.__name__}.{function} returned {kind_of(result)}; it returns a PreprocessResult")
+            raise TypeError(f"{self.__name__}.{function} returned {kind_of(result)}; expected a PreprocessResult")
         handles = getattr(result, "debug_handle_map", None)
         if hasattr(handles, "items"):
             known = {key: _known_handles(each) for key, each in handles.items()}

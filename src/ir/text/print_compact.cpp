@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/same_call.h"
 #include "ir/text/compact.h"
 #include "ir/text/printer.h"
-#include "ir/same_call.h"
 
 namespace depute {
 namespace {

@@ -8,7 +8,7 @@
 namespace depute {
 namespace {
 
-using Kind = ControlFlow::Kind;
+using FlowKind = ControlFlow::Kind;
 
 std::size_t first_operand(const ControlFlow& flow) {
   return flow.carried.size() + flow.mapped.size();
@@ -72,7 +72,7 @@ void carry(Graph& graph, const ControlFlow& flow, const std::vector<std::size_t>
 
 std::size_t first_writable_input(const ControlFlow& flow, std::size_t body) {
   const bool may_write =
-      flow.kind == Kind::Cond || (flow.kind == Kind::WhileLoop && body + 1 == flow.bodies.size());
+      flow.kind == FlowKind::Cond || (flow.kind == FlowKind::WhileLoop && body + 1 == flow.bodies.size());
   return may_write ? first_operand(flow) : flow.bodies[body]->inputs().size();
 }
 
@@ -90,12 +90,12 @@ Node* give_contents(Graph& graph, Node& node, const ControlFlow& flow,
   const std::vector<Graph*> bodies = node.bodies();
   const std::size_t first = first_operand(flow);
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    const bool gives_results = flow.kind == Kind::Cond || i + 1 == bodies.size();
+    const bool gives_results = flow.kind == FlowKind::Cond || i + 1 == bodies.size();
     if (gives_results) add_outputs(*bodies[i], contents[i], first, operands);
-    if (flow.kind == Kind::WhileLoop)
+    if (flow.kind == FlowKind::WhileLoop)
       reorder_inputs(*bodies[i], first, written_first(flow.operands.size(), operands));
   }
-  if (flow.kind == Kind::WhileLoop) {
+  if (flow.kind == FlowKind::WhileLoop) {
     carry(graph, flow, operands, args);
   } else {
     args.back() = graph.list(flow.operands);  // lists must not share cells between nodes

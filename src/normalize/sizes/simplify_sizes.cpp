@@ -47,8 +47,8 @@ Range range_of_relation(SymFunction relation, std::int64_t number) {
 }
 
 // Narrows `known`; ignores a contradiction.
-void narrow(Range& known, const Range& told) {
-  const Range both{std::max(known.min, told.min), std::min(known.max, told.max)};
+void narrow(Range& known, const Range& implied) {
+  const Range both{std::max(known.min, implied.min), std::min(known.max, implied.max)};
   if (both.min <= both.max) known = both;
 }
 
@@ -92,8 +92,8 @@ std::optional<Relation> asserted_relation(const Node& assertion) {
 // Records the range of the left side if the right side is a number, else the range of their difference.
 void learn(const Relation& relation, Ranges& ranges) {
   if (relation.right->kind == SymExpr::Kind::Int) {
-    const Range told = range_of_relation(relation.function, relation.right->int_value);
-    if (told != Range{}) narrow(ranges[str(relation.left)], told);
+    const Range implied = range_of_relation(relation.function, relation.right->int_value);
+    if (implied != Range{}) narrow(ranges[str(relation.left)], implied);
     return;
   }
   const SymInt difference = SymInt(relation.left) - SymInt(relation.right);
@@ -104,10 +104,10 @@ void learn(const Relation& relation, Ranges& ranges) {
 void learn_symbol(const Relation& relation, const sym::Bounder& bounder, Ranges& ranges) {
   if (relation.left->kind != SymExpr::Kind::Symbol) return;
   const Range other = bounder.of(relation.right);
-  Range told;
-  if (other.min != Range::min_bound) told.min = range_of_relation(relation.function, other.min).min;
-  if (other.max != Range::max_bound) told.max = range_of_relation(relation.function, other.max).max;
-  if (told != Range{}) narrow(ranges[std::string(relation.left->name.str())], told);
+  Range implied;
+  if (other.min != Range::min_bound) implied.min = range_of_relation(relation.function, other.min).min;
+  if (other.max != Range::max_bound) implied.max = range_of_relation(relation.function, other.max).max;
+  if (implied != Range{}) narrow(ranges[std::string(relation.left->name.str())], implied);
 }
 
 SymInt elements_of(const Argument& argument) {
@@ -233,9 +233,9 @@ Status unite_equal_symbols(Program& program) {
   }
   if (names.replaced().empty()) return {};
   for (const auto& [name, _] : names.replaced()) {
-    const auto told = program.ranges.find(name);
-    if (told == program.ranges.end()) continue;
-    const Range range = told->second;
+    const auto implied = program.ranges.find(name);
+    if (implied == program.ranges.end()) continue;
+    const Range range = implied->second;
     narrow(program.ranges[names.name_of(name)], range);
   }
   const auto replacement = [&](std::string_view name) {

@@ -15,8 +15,8 @@
 
 #include "depute/program/op.h"
 #include "depute/program/walk.h"
-#include "ir/sym/replace_symbols.h"
 #include "ir/same_call.h"
+#include "ir/sym/replace_symbols.h"
 #include "normalize/passes.h"
 #include "ops/tensors/choices.h"
 

@@ -79,23 +79,23 @@ class Call {
     return args;
   }
 
-  const Argument* told(const Written& written, std::string_view what) const {
+  const Argument* view_argument(const Written& written, std::string_view what) const {
     return find_keyword(node_, fmt::format("{}_{}", written.prefix, what));
   }
 
   Result<Argument> written_argument(const ArgDef& arg) {
     Written written{.prefix = fmt::format("_{}", arg.name.str())};
-    const Argument* index = told(written, "base_index");
+    const Argument* index = view_argument(written, "base_index");
     written.is_none = index != nullptr && index->is_none();
     const bool is_base = index != nullptr && index->is_int() && index->as_int() >= 0 &&
                          static_cast<std::size_t>(index->as_int()) < bases_.size();
     if (!is_base && !written.is_none)
       return wrong(fmt::format("without the index of the base tensor of '{}'", arg.name.str()));
-    if (told(written, "size") != nullptr) {
+    if (view_argument(written, "size") != nullptr) {
       return wrong(
           fmt::format("that writes to '{}', a view with sizes and strides of its own", arg.name.str()));
     }
-    written.is_slice = told(written, "slice_dim") != nullptr;
+    written.is_slice = view_argument(written, "slice_dim") != nullptr;
     if (is_base) written.base = static_cast<std::size_t>(index->as_int());
     written_.push_back(written);
     if (written.is_none) return Argument::none();
@@ -107,7 +107,7 @@ class Call {
   std::vector<BuilderArgument> slice_arguments(const Written& written, std::vector<Value*> tensors) const {
     std::vector<BuilderArgument> args(tensors.begin(), tensors.end());
     for (const char* part : {"slice_dim", "slice_start", "slice_end"})
-      args.emplace_back(*told(written, part));
+      args.emplace_back(*view_argument(written, part));
     return args;
   }
 

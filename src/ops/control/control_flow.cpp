@@ -31,7 +31,7 @@ std::span<const OpLine> control_flow_ops() {
 
 namespace {
 
-using Kind = ControlFlow::Kind;
+using FlowKind = ControlFlow::Kind;
 
 Failure broken(std::string message) {
   return failure("control_flow", "", message);
@@ -137,15 +137,15 @@ Status check_condition(const Argument& condition) {
 }
 
 // Fails unless all mapped tensors and stacked results have the same number of elements.
-Status check_turns(const Node& node, const ControlFlow& flow) {
+Status check_iterations(const Node& node, const ControlFlow& flow) {
   if (flow.mapped.empty()) return broken("at least one mapped tensor is required");
-  const SymInt& turns = flow.mapped[0].as_value()->tensor().sizes[0];
+  const SymInt& iterations = flow.mapped[0].as_value()->tensor().sizes[0];
   auto check = [&](const TensorType& type) -> Status {
     const SymInt& size = type.sizes[0];
-    if (!size.is_constant() || !turns.is_constant() || size == turns) return {};
+    if (!size.is_constant() || !iterations.is_constant() || size == iterations) return {};
     return broken(
         fmt::format("mapped tensors and stacked results must have the same leading size, got {} and {}",
-                    turns.value(), size.value()));
+                    iterations.value(), size.value()));
   };
   for (const Argument& mapped : flow.mapped) TRY_STATUS(check(mapped.as_value()->tensor()));
   for (std::size_t i = flow.carried.size(); i < node.results().size(); ++i) {
@@ -157,35 +157,35 @@ Status check_turns(const Node& node, const ControlFlow& flow) {
 Status check_bodies(const Node& node, const ControlFlow& flow) {
   for (const Graph* body : flow.bodies) TRY_STATUS(check_inputs(*body, flow));
   switch (flow.kind) {
-    case Kind::Cond:
+    case FlowKind::Cond:
       TRY_STATUS(check_condition(flow.predicate));
       TRY_STATUS(check_outputs(node, *flow.bodies[0], node.results().size()));
       return check_outputs(node, *flow.bodies[1], node.results().size());
-    case Kind::WhileLoop:
+    case FlowKind::WhileLoop:
       if (flow.bodies[0]->outputs().size() != 1)
         return broken("the condition graph must return exactly one value");
       TRY_STATUS(check_condition(flow.bodies[0]->outputs()[0]));
       if (flow.carried.size() != node.results().size())
         return broken("the numbers of carried values and of results must be equal");
       return check_outputs(node, flow.body(), node.results().size());
-    case Kind::Map:
-    case Kind::Scan:
+    case FlowKind::Map:
+    case FlowKind::Scan:
       if (flow.carried.size() > node.results().size()) return broken("more carried values than results");
       TRY_STATUS(check_outputs(node, flow.body(), flow.carried.size()));
-      return check_turns(node, flow);
+      return check_iterations(node, flow);
   }
   return {};
 }
 
 struct Shape {
   std::string_view op;
-  Kind kind;
+  FlowKind kind;
   std::string_view arguments;
 };
-constexpr Shape shapes[] = {{"higher_order.cond", Kind::Cond, "pggo"},
-                            {"higher_order.while_loop", Kind::WhileLoop, "ggco"},
-                            {"higher_order.map_impl", Kind::Map, "gmo"},
-                            {"higher_order.scan", Kind::Scan, "gcmo"}};
+constexpr Shape shapes[] = {{"higher_order.cond", FlowKind::Cond, "pggo"},
+                            {"higher_order.while_loop", FlowKind::WhileLoop, "ggco"},
+                            {"higher_order.map_impl", FlowKind::Map, "gmo"},
+                            {"higher_order.scan", FlowKind::Scan, "gcmo"}};
 
 }  // namespace
 

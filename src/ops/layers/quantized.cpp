@@ -109,8 +109,8 @@ Types infer_rows(const OpCall& call) {
   if (weight.rank() != 2) return argument_error("the weight must have rank 2");
   Dims sizes = call.tensor("indices").sizes;
   sizes.push_back(weight.sizes[1] * per_byte);
-  const bool is_told = call.def().arg_index(Name("dtype")) >= 0 && !call["dtype"].is_none();
-  return tensor_result(is_told ? call["dtype"].as_scalar_type() : call.tensor("weight_scales").dtype,
+  const bool has_dtype = call.def().arg_index(Name("dtype")) >= 0 && !call["dtype"].is_none();
+  return tensor_result(has_dtype ? call["dtype"].as_scalar_type() : call.tensor("weight_scales").dtype,
                        std::move(sizes));
 }
 template <int per_byte>

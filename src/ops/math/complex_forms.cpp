@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "ops/math/complex_functions.h"
 #include "ops/idioms.h"
+#include "ops/math/complex_functions.h"
 #include "support/try.h"
 
 namespace depute {

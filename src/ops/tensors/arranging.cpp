@@ -67,9 +67,9 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
 // Returns the number of elements after repeating: given by the call, or taken from the traced result.
 SymInt repeated_size(const OpCall& call, std::size_t dim) {
   if (!call["output_size"].is_none()) return as_sym_int(call["output_size"]);
-  const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
-  const bool is_told = told != nullptr && told->is_tensor() && dim < told->tensor.rank();
-  return is_told ? told->tensor.sizes[dim] : SymInt::symbol("repeated");
+  const Type* declared = call.node() == nullptr ? nullptr : &call.node()->result()->type();
+  const bool is_declared = declared != nullptr && declared->is_tensor() && dim < declared->tensor.rank();
+  return is_declared ? declared->tensor.sizes[dim] : SymInt::symbol("repeated");
 }
 // Each element's index occurs as often as the element is repeated.
 Types infer_repeated_indices(const OpCall& call) {

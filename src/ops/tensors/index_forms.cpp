@@ -187,8 +187,9 @@ Replacement as_strided_scatter(Builder& b, const OpCall& call) {
 Types infer_nonzero(const OpCall& call) {
   auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
   SymInt count = SymInt::symbol("nonzero");
-  const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
-  if (told != nullptr && told->is_tensor() && told->tensor.rank() == 2) count = told->tensor.sizes[0];
+  const Type* declared = call.node() == nullptr ? nullptr : &call.node()->result()->type();
+  if (declared != nullptr && declared->is_tensor() && declared->tensor.rank() == 2)
+    count = declared->tensor.sizes[0];
   return tensor_result(ScalarType::I64, {count, rank});
 }
 Replacement argwhere(Builder& b, const OpCall& call) {

@@ -36,15 +36,16 @@ struct Places {
 
   // Returns the sizes of the result: index_sizes inserted into kept_sizes.
   Shape sizes() const {
-    Shape all = kept_sizes;
-    all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), index_sizes.begin(), index_sizes.end());
-    return all;
+    Shape joined = kept_sizes;
+    joined.insert(joined.begin() + static_cast<std::ptrdiff_t>(at), index_sizes.begin(), index_sizes.end());
+    return joined;
   }
   // Like sizes(), with all index dimensions flattened to one.
   Shape flat_sizes() const {
-    Shape all = kept_sizes;
-    all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::int64_t>(offsets.size()));
-    return all;
+    Shape joined = kept_sizes;
+    joined.insert(joined.begin() + static_cast<std::ptrdiff_t>(at),
+                  static_cast<std::int64_t>(offsets.size()));
+    return joined;
   }
 };
 
@@ -347,9 +348,9 @@ void reduce_into(std::vector<T>& elements, const std::vector<std::int64_t>& targ
   }
   for (std::size_t i = 0; reduction == Reduction::Mean && i < elements.size(); ++i) {
     if (counts[i] <= 1) continue;
-    T mean = elements[i] / static_cast<T>(counts[i]);
-    bool rounds_up = std::is_integral_v<T> && wrap_mul(mean, static_cast<T>(counts[i])) > elements[i];
-    elements[i] = rounds_up ? wrap_sub(mean, T{1}) : mean;
+    T quotient = elements[i] / static_cast<T>(counts[i]);
+    bool rounds_up = std::is_integral_v<T> && wrap_mul(quotient, static_cast<T>(counts[i])) > elements[i];
+    elements[i] = rounds_up ? wrap_sub(quotient, T{1}) : quotient;
   }
 }
 

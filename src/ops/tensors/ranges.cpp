@@ -82,9 +82,10 @@ Replacement logspace(Builder& b, const OpCall& call) {
 Types infer_one_hot(const OpCall& call) {
   std::int64_t classes = call.integer("num_classes");
   Dims sizes = call.tensor("self").sizes;
-  const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
-  const bool is_told = told != nullptr && told->is_tensor() && told->tensor.rank() == sizes.size() + 1;
-  sizes.push_back(classes < 0 && is_told ? told->tensor.sizes.back() : SymInt(classes));
+  const Type* declared = call.node() == nullptr ? nullptr : &call.node()->result()->type();
+  const bool is_declared =
+      declared != nullptr && declared->is_tensor() && declared->tensor.rank() == sizes.size() + 1;
+  sizes.push_back(classes < 0 && is_declared ? declared->tensor.sizes.back() : SymInt(classes));
   return tensor_result(ScalarType::I64, std::move(sizes));
 }
 Replacement one_hot(Builder& b, const OpCall& call) {

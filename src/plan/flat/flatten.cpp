@@ -156,7 +156,7 @@ class Flattener {
         return add_while(*flow, scope);
       case ControlFlow::Kind::Map:
       case ControlFlow::Kind::Scan:
-        return add_turns(*flow, scope);
+        return add_iterations(*flow, scope);
     }
     return Arguments();
   }
@@ -284,7 +284,7 @@ class Flattener {
   }
 
   // Iterations of map and scan: a loop that counts along the first dimension.
-  struct Turns {
+  struct Iterations {
     Argument count;
     bool may_be_none = false;
     Arguments mapped;
@@ -293,39 +293,39 @@ class Flattener {
     std::vector<Value*> stacked;  // null for results without users
   };
 
-  Result<Arguments> add_turns(const ControlFlow& flow, Scope& scope) {
-    Turns turns;
-    turns.mapped = mapped(flow.mapped, scope);
-    turns.operands = mapped(flow.operands, scope);
+  Result<Arguments> add_iterations(const ControlFlow& flow, Scope& scope) {
+    Iterations iterations;
+    iterations.mapped = mapped(flow.mapped, scope);
+    iterations.operands = mapped(flow.operands, scope);
     Arguments first = mapped(flow.carried, scope);
-    count_turns(flow, turns, scope);
-    TRY(turns.carried, carried_variables(flow, first, scope));
-    Arguments results = carried(turns.carried, first);
-    TRY(turns.stacked, stacked_variables(flow, turns, scope));
-    if (turns.may_be_none) {
+    count_iterations(flow, iterations, scope);
+    TRY(iterations.carried, carried_variables(flow, first, scope));
+    Arguments results = carried(iterations.carried, first);
+    TRY(iterations.stacked, stacked_variables(flow, iterations, scope));
+    if (iterations.may_be_none) {
       mark(scope, ControlOp::If,
-           {value(scope, "_operator.gt", {turns.count, Argument::of(0)}, "any",
+           {value(scope, "_operator.gt", {iterations.count, Argument::of(0)}, "any",
                   number_type(Type::Kind::SymBool))});
     }
-    TRY_STATUS(add_loop(flow, turns, results, scope));
-    if (turns.may_be_none) {
+    TRY_STATUS(add_loop(flow, iterations, results, scope));
+    if (iterations.may_be_none) {
       mark(scope, ControlOp::Else);
-      TRY_STATUS(set_empty(flow, turns, scope));
+      TRY_STATUS(set_empty(flow, iterations, scope));
       mark(scope, ControlOp::EndIf);
     }
-    for (Value* stacked : turns.stacked) results.push_back(Argument::of(stacked));
+    for (Value* stacked : iterations.stacked) results.push_back(Argument::of(stacked));
     return results;
   }
 
-  void count_turns(const ControlFlow& flow, Turns& turns, Scope& scope) {
+  void count_iterations(const ControlFlow& flow, Iterations& iterations, Scope& scope) {
     const SymInt& size = flow.mapped[0].as_value()->tensor().sizes[0];
     if (size.is_constant()) {
-      turns.count = Argument::of(size.value());
+      iterations.count = Argument::of(size.value());
     } else {
-      turns.count = value(scope, "aten.sym_size.int", {turns.mapped[0], Argument::of(0)}, "count",
-                          sym_type(Type::Kind::SymInt, size.expr()));
+      iterations.count = value(scope, "aten.sym_size.int", {iterations.mapped[0], Argument::of(0)}, "count",
+                               sym_type(Type::Kind::SymInt, size.expr()));
     }
-    turns.may_be_none = bounds(size, program_.ranges).min < 1;
+    iterations.may_be_none = bounds(size, program_.ranges).min < 1;
   }
 
   static bool has_static_items(const TensorType& stacked) {
@@ -334,7 +334,8 @@ class Flattener {
   }
 
   // Items with static sizes get their count once, before the loop.
-  Result<std::vector<Value*>> stacked_variables(const ControlFlow& flow, const Turns& turns, Scope& scope) {
+  Result<std::vector<Value*>> stacked_variables(const ControlFlow& flow, const Iterations& iterations,
+                                                Scope& scope) {
     std::vector<Value*> variables;
     for (const Value* result : scope.node->results().subspan(flow.carried.size())) {
       variables.push_back(nullptr);
@@ -342,45 +343,47 @@ class Flattener {
       TRY(variables.back(), add_variable(scope, *result));
       const TensorType& type = result->tensor();
       if (type.is_static() || !has_static_items(type)) continue;
-      Arguments sizes = {turns.count};
+      Arguments sizes = {iterations.count};
       for (std::size_t i = 1; i < type.rank(); ++i) sizes.push_back(Argument::of(type.sizes[i].value()));
       mark(scope, ControlOp::Resize, {Argument::of(variables.back()), graph().list(sizes)});
     }
     return variables;
   }
 
-  Status add_loop(const ControlFlow& flow, const Turns& turns, const Arguments& carried, Scope& scope) {
-    if (turns.count.is_int() && turns.count.as_int() == 0) return {};
+  Status add_loop(const ControlFlow& flow, const Iterations& iterations, const Arguments& carried,
+                  Scope& scope) {
+    if (iterations.count.is_int() && iterations.count.as_int() == 0) return {};
     Type integer = number_type(Type::Kind::SymInt);
-    Argument turn = value(scope, control_symbol(ControlOp::Variable).str(), {}, "turn", integer);
-    mark(scope, ControlOp::Set, {turn, Argument::of(0)});
+    Argument iteration = value(scope, control_symbol(ControlOp::Variable).str(), {}, "turn", integer);
+    mark(scope, ControlOp::Set, {iteration, Argument::of(0)});
     mark(scope, ControlOp::Loop);
     Arguments inputs = carried;
-    for (std::size_t i = 0; i < turns.mapped.size(); ++i) {
+    for (std::size_t i = 0; i < iterations.mapped.size(); ++i) {
       const Value& input = *flow.body().inputs()[carried.size() + i];
-      inputs.push_back(
-          value(scope, "aten.select.int", {turns.mapped[i], Argument::of(0), turn}, "item", input.type()));
+      inputs.push_back(value(scope, "aten.select.int", {iterations.mapped[i], Argument::of(0), iteration},
+                             "item", input.type()));
     }
-    inputs.insert(inputs.end(), turns.operands.begin(), turns.operands.end());
+    inputs.insert(inputs.end(), iterations.operands.begin(), iterations.operands.end());
     TRY(Arguments outputs, add_body(flow.body(), inputs, scope));
-    for (std::size_t i = 0; i < turns.stacked.size(); ++i) {
-      if (turns.stacked[i] != nullptr)
-        set_item(*turns.stacked[i], turns, turn, outputs[carried.size() + i], scope);
+    for (std::size_t i = 0; i < iterations.stacked.size(); ++i) {
+      if (iterations.stacked[i] != nullptr)
+        set_item(*iterations.stacked[i], iterations, iteration, outputs[carried.size() + i], scope);
     }
-    carry_on(turns.carried, outputs, scope);
+    carry_on(iterations.carried, outputs, scope);
     mark(scope, ControlOp::Set,
-         {turn, value(scope, "_operator.add", {turn, Argument::of(1)}, "next", integer)});
+         {iteration, value(scope, "_operator.add", {iteration, Argument::of(1)}, "next", integer)});
     mark(scope, ControlOp::EndLoop,
-         {value(scope, "_operator.ge", {turn, turns.count}, "done", number_type(Type::Kind::SymBool))});
+         {value(scope, "_operator.ge", {iteration, iterations.count}, "done",
+                number_type(Type::Kind::SymBool))});
     return {};
   }
 
   // Skips items without elements, which the runtime cannot copy.
-  void set_item(Value& stacked, const Turns& turns, const Argument& turn, const Argument& item,
+  void set_item(Value& stacked, const Iterations& iterations, const Argument& iteration, const Argument& item,
                 Scope& scope) {
     const TensorType& type = item.as_value()->tensor();
     if (!has_static_items(stacked.tensor())) {
-      Arguments sizes = {turns.count};
+      Arguments sizes = {iterations.count};
       for (std::size_t dim = 0; dim < type.rank(); ++dim) sizes.push_back(size_of(item, dim, scope));
       mark(scope, ControlOp::Resize, {Argument::of(&stacked), graph().list(sizes)});
     }
@@ -394,7 +397,7 @@ class Flattener {
            {value(scope, "_operator.gt", {count, Argument::of(0)}, "filled",
                   number_type(Type::Kind::SymBool))});
     }
-    mark(scope, ControlOp::SetItem, {Argument::of(&stacked), turn, item});
+    mark(scope, ControlOp::SetItem, {Argument::of(&stacked), iteration, item});
     if (may_be_empty) mark(scope, ControlOp::EndIf);
   }
 
@@ -406,12 +409,12 @@ class Flattener {
   }
 
   // Sets the sizes for zero iterations, when no item provides them; operands of the loop may.
-  Status set_empty(const ControlFlow& flow, const Turns& turns, Scope& scope) {
-    for (Value* stacked : turns.stacked) {
+  Status set_empty(const ControlFlow& flow, const Iterations& iterations, Scope& scope) {
+    for (Value* stacked : iterations.stacked) {
       if (stacked == nullptr || has_static_items(stacked->tensor())) continue;
       Arguments sizes = {Argument::of(0)};
       for (std::size_t dim = 1; dim < stacked->tensor().rank(); ++dim) {
-        TRY(Argument found, find_size(stacked->tensor().sizes[dim], flow, turns, scope));
+        TRY(Argument found, find_size(stacked->tensor().sizes[dim], flow, iterations, scope));
         sizes.push_back(found);
       }
       mark(scope, ControlOp::Resize, {Argument::of(stacked), graph().list(sizes)});
@@ -419,11 +422,12 @@ class Flattener {
     return {};
   }
 
-  Result<Argument> find_size(const SymInt& size, const ControlFlow& flow, const Turns& turns, Scope& scope) {
+  Result<Argument> find_size(const SymInt& size, const ControlFlow& flow, const Iterations& iterations,
+                             Scope& scope) {
     if (size.is_constant()) return Argument::of(size.value());
     Arguments given = mapped(flow.carried, scope);
-    given.insert(given.end(), turns.mapped.begin(), turns.mapped.end());
-    given.insert(given.end(), turns.operands.begin(), turns.operands.end());
+    given.insert(given.end(), iterations.mapped.begin(), iterations.mapped.end());
+    given.insert(given.end(), iterations.operands.begin(), iterations.operands.end());
     for (const Argument& argument : given) {
       if (!argument.is_value() || !argument.as_value()->type().is_tensor()) continue;
       const Dims& sizes = argument.as_value()->tensor().sizes;

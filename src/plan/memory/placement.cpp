@@ -7,12 +7,12 @@
 #include "ops/contents.h"
 #include "ops/control/control_ops.h"
 #include "ops/own_ops.h"
-#include "plan/memory/joins.h"
 #include "plan/flat/loops.h"
+#include "plan/flat/variables.h"
+#include "plan/memory/joins.h"
 #include "plan/memory/memory_plan.h"
 #include "plan/memory/tensor_bounds.h"
 #include "plan/memory/value_uses.h"
-#include "plan/flat/variables.h"
 #include "support/try.h"
 
 namespace depute {
@@ -32,7 +32,7 @@ enum class SlicePolicy {
 // Options for placing values in memory of other values: each saves copies but may take more memory.
 struct SharingPolicy {
   SlicePolicy slices = SlicePolicy::All;
-  bool join = true;   // joins.h
+  bool join = true;    // joins.h
   bool donate = true;  // a changed copy reuses the memory of its source
 };
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "depute/program/program.h"
-#include "plan/plan.h"
 #include "plan/memory/state.h"
 #include "plan/memory/tensor_bounds.h"
+#include "plan/plan.h"
 #include "plan/value_numbers.h"
 
 namespace depute {

@@ -8,8 +8,8 @@
 
 #include "depute/program/program.h"
 #include "ir/node_order.h"
-#include "plan/value_numbers.h"
 #include "plan/memory/views.h"
+#include "plan/value_numbers.h"
 
 namespace depute {
 

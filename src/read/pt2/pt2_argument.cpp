@@ -54,7 +54,7 @@ Result<Argument> read_named(GraphReader& reader, const Json& json, std::size_t) 
   TRY(Json name, json.field("name"));
   TRY(Value * value, reader.value(name));
   if (value->type().kind != kind)
-    return name.fault(fmt::format("{} is of another kind", quote(value->name().str())));
+    return name.fault(fmt::format("{} is of a different kind", quote(value->name().str())));
   return Argument::of(value);
 }
 constexpr Read read_tensor = read_named<Type::Kind::Tensor>;

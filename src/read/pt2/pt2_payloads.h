@@ -12,8 +12,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "read/pt2/archive.h"
 #include "read/json.h"
+#include "read/pt2/archive.h"
 #include "read/pt2/torch_save.h"
 
 namespace depute {

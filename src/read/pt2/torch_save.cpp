@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleKind = PickleValue::Kind;
 
 std::optional<ScalarType> dtype_of_storage(std::string_view class_name) {
   static constexpr std::array<std::pair<std::string_view, ScalarType>, 12> types = {{
@@ -82,13 +82,13 @@ Failure TorchSave::fail(std::string_view what) const {
 Result<std::vector<std::pair<std::string_view, PickleId>>> TorchSave::dictionary() const {
   const PickleValue& root = pickle_[pickle_.root];
   bool is_ordered =
-      root.kind == Kind::Call && pickle_.global_name(root.items[0]) == "collections.OrderedDict";
-  if (root.kind != Kind::Dict && !is_ordered) return fail("expected a dictionary of tensors");
+      root.kind == PickleKind::Call && pickle_.global_name(root.items[0]) == "collections.OrderedDict";
+  if (root.kind != PickleKind::Dict && !is_ordered) return fail("expected a dictionary of tensors");
   const std::vector<PickleId>& items = is_ordered ? root.entries : root.items;
   std::vector<std::pair<std::string_view, PickleId>> entries;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const PickleValue& key = pickle_[items[i]];
-    if (key.kind != Kind::String) return fail("a key of the dictionary is not a string");
+    if (key.kind != PickleKind::String) return fail("a key of the dictionary is not a string");
     entries.emplace_back(key.text, items[i + 1]);
   }
   return entries;
@@ -105,7 +105,7 @@ Result<SavedTensor> TorchSave::tensor(PickleId id, std::size_t depth) {
                             limits_.subclass_depth));
   }
   const PickleValue& value = pickle_[id];
-  if (value.kind != Kind::Call) return fail("expected a tensor");
+  if (value.kind != PickleKind::Call) return fail("expected a tensor");
   return rebuild(pickle_.global_name(value.items[0]), pickle_[value.items[1]].items, depth);
 }
 
@@ -139,7 +139,7 @@ Result<SavedTensor> TorchSave::plain(std::span<const PickleId> args, bool has_dt
   TRY_STATUS(read_dims(args[2], sizes));
   TRY_STATUS(read_dims(args[3], strides));
   if (sizes.size() != strides.size()) return fail("a tensor with different numbers of sizes and strides");
-  if (pickle_[args[1]].kind != Kind::Int) return fail("a tensor without an offset");
+  if (pickle_[args[1]].kind != PickleKind::Int) return fail("a tensor without an offset");
   tensor.data.offset = pickle_[args[1]].number;
   tensor.data.type = make_tensor(dtype, std::move(sizes), std::move(strides));
   if (!fits_storage(tensor.data)) return fail("a tensor exceeds its storage");
@@ -148,7 +148,7 @@ Result<SavedTensor> TorchSave::plain(std::span<const PickleId> args, bool has_dt
 
 // Reads (function, class, arguments of the function, state).
 Result<SavedTensor> TorchSave::from_type(std::span<const PickleId> args, std::size_t depth) {
-  if (args.size() != 4 || pickle_[args[2]].kind != Kind::Tuple)
+  if (args.size() != 4 || pickle_[args[2]].kind != PickleKind::Tuple)
     return fail("a tensor subclass with wrong fields");
   std::string function = pickle_.global_name(args[0]);
   std::string class_name = pickle_.global_name(args[1]);
@@ -164,13 +164,15 @@ Result<SavedTensor> TorchSave::from_type(std::span<const PickleId> args, std::si
 // Adds the tensors among a wrapper's attributes. The state is a dictionary, or a pair of a dictionary and
 // slots.
 Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subclass) {
-  if (pickle_[state].kind == Kind::Tuple && !pickle_[state].items.empty()) state = pickle_[state].items[0];
-  if (pickle_[state].kind != Kind::Dict) return fail("a tensor subclass without a dictionary of attributes");
+  if (pickle_[state].kind == PickleKind::Tuple && !pickle_[state].items.empty())
+    state = pickle_[state].items[0];
+  if (pickle_[state].kind != PickleKind::Dict)
+    return fail("a tensor subclass without a dictionary of attributes");
   const std::vector<PickleId>& items = pickle_[state].items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const PickleValue& key = pickle_[items[i]];
     const PickleValue& value = pickle_[items[i + 1]];
-    if (key.kind != Kind::String || value.kind != Kind::Call) continue;
+    if (key.kind != PickleKind::String || value.kind != PickleKind::Call) continue;
     if (!pickle_.global_name(value.items[0]).contains("._rebuild_")) continue;
     if (++part_count_ > limits_.subclass_parts) {
       return fail(fmt::format("more parts of a tensor subclass than the limit subclass_parts, {}",
@@ -187,9 +189,10 @@ Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subc
 // class; null if the tensor has its own type.
 Result<std::shared_ptr<const Storage>> TorchSave::storage(PickleId id, ScalarType* dtype) {
   const PickleValue& value = pickle_[id];
-  if (value.kind != Kind::Persistent) return fail("a tensor without a storage");
+  if (value.kind != PickleKind::Persistent) return fail("a tensor without a storage");
   const PickleValue& fields = pickle_[value.items[0]];
-  if (fields.kind != Kind::Tuple || fields.items.size() != 5 || pickle_[fields.items[0]].text != "storage") {
+  if (fields.kind != PickleKind::Tuple || fields.items.size() != 5 ||
+      pickle_[fields.items[0]].text != "storage") {
     return fail("a storage with wrong fields");
   }
   if (dtype != nullptr) {
@@ -209,13 +212,14 @@ Result<std::shared_ptr<const Storage>> TorchSave::storage(PickleId id, ScalarTyp
 
 Status TorchSave::read_dims(PickleId id, Dims& sizes) const {
   const PickleValue& value = pickle_[id];
-  if (value.kind != Kind::Tuple && value.kind != Kind::List) return fail("sizes or strides are not a tuple");
+  if (value.kind != PickleKind::Tuple && value.kind != PickleKind::List)
+    return fail("sizes or strides are not a tuple");
   if (value.items.size() > max_rank) {
     return fail(fmt::format("{} dimensions; the limit max_rank is {}", value.items.size(), max_rank));
   }
   for (PickleId item : value.items) {
     const PickleValue& size = pickle_[item];
-    if (size.kind != Kind::Int || size.number < 0)
+    if (size.kind != PickleKind::Int || size.number < 0)
       return fail("a size or stride is not a non-negative integer");
     sizes.push_back(size.number);
   }

@@ -92,7 +92,7 @@ TEST(Compact, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(fault_of(with_numbers(text, "\1\0\1y\0\xff\xff\xff\xff\x1f\1\1")),
             "the numbers after the text are truncated");
   EXPECT_EQ(fault_of(with_numbers(text, std::string("\1\0\1y\0\xff\xff\xff\xff\x1f\1\1", 12))),
-            "there is not a debug handle 8589934591: there are 4294967296");
+            "there is no debug handle 8589934591: there are 4294967296");
   EXPECT_EQ(fault_of("program\n"), "expected a program in the compact form");
   EXPECT_EQ(fault_of(std::string(compact_magic) + "\x7f"), "its text is truncated");
 }

@@ -112,7 +112,7 @@ method write(%count: f32[1] = buffer "count", %x: f32[1]) {
                             TextPartitioner(), registry_of_a_and_b());
   ASSERT_TRUE(is_refused(lowered));
   EXPECT_EQ(lowered.error().code, "to_backend.split-state");
-  EXPECT_THAT(lowered.error().message, HasSubstr("method read uses it too"));
+  EXPECT_THAT(lowered.error().message, HasSubstr("method read also uses it"));
 }
 
 TEST(Contract, MutatedValueMayAlsoBeAResult) {

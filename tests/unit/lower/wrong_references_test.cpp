@@ -157,7 +157,7 @@ TEST(WrongReferences, GroupHasANodeOfAnotherProgram) {
 
 TEST(WrongReferences, GroupHasTheOutputs) {
   Program program = parse(model);
-  expect_group_is_refused(program, {program.methods[0]->graph->return_node()}, "outputs");
+  expect_group_is_refused(program, {program.methods[0]->graph->return_node()}, "return node");
 }
 
 TEST(WrongReferences, ProposalHasNoSupportFunction) {

@@ -56,15 +56,15 @@ TEST(VerifyInput, RefusesCallsThatDoNotFitTheirSchema) {
   EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default([%x])\nreturn %y"), HasSubstr("wrong kind"));
   EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default(%x, %x)\nreturn %y"), HasSubstr("at most 1"));
   EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default(%x, self=%x)\nreturn %y"),
-              HasSubstr("given twice"));
+              HasSubstr("duplicate argument 'self'"));
   EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default(self=%x, self=%x)\nreturn %y"),
-              HasSubstr("given twice"));
+              HasSubstr("duplicate argument 'self'"));
 }
 
 TEST(VerifyInput, RefusesResultsThatDoNotFitTheirSchema) {
-  EXPECT_THAT(fault_of("aten.relu.default(%x)\nreturn %x"), HasSubstr("0 results, 1 are right"));
+  EXPECT_THAT(fault_of("aten.relu.default(%x)\nreturn %x"), HasSubstr("got 0 results; expected 1"));
   EXPECT_THAT(fault_of("%y: f32[2, 3], %z: f32[2, 3] = aten.relu.default(%x)\nreturn %y"),
-              HasSubstr("2 results, 1 are right"));
+              HasSubstr("got 2 results; expected 1"));
   EXPECT_THAT(fault_of("%y: sym_int = aten.relu.default(%x)\nreturn %x"), HasSubstr("result 0 is no tensor"));
   EXPECT_THAT(fault_of("%y: f32[2] = aten.sym_size.int(%x, 0)\nreturn %x"),
               HasSubstr("result 0 is a tensor"));
@@ -161,7 +161,7 @@ TEST(VerifyInput, RefusesCallsThatDoNotFitTheirDelegate) {
               HasSubstr("argument 2 must be sym_int"));
   EXPECT_THAT(call_fault("delegate.call(@d, %x, 1)"), HasSubstr("got 0 results; the delegate returns 1"));
   EXPECT_THAT(call_fault("%y: f32[3, 3] = delegate.call(@d, %x, 1)"), HasSubstr("result 0 is f32[3, 3]"));
-  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, n=1)"), HasSubstr("by name"));
+  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, n=1)"), HasSubstr("keyword arguments"));
   EXPECT_THAT(call_fault("delegate.call()"), HasSubstr("first argument must be a delegate"));
   EXPECT_THAT(call_fault("delegate.call(%x)"), HasSubstr("first argument must be a delegate"));
 }

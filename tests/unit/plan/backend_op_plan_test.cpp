@@ -140,7 +140,7 @@ TEST(BackendOpPlan, AKernelOfTheRuntimeWithOtherArgumentsIsRefused) {
       "<text>", ops());
   auto plan = make_plan(*program);
   ASSERT_TRUE(is_refused(plan));
-  EXPECT_THAT(plan.error().str(), HasSubstr("aten::mul.out takes"));
+  EXPECT_THAT(plan.error().str(), HasSubstr("aten::mul.out requires"));
 }
 
 TEST(BackendOpPlan, WithoutAKernelItIsRefusedOutsideOfADelegate) {

@@ -55,14 +55,14 @@ TEST(Srepr, TellsTheAssumptionsOfSymbols) {
 TEST(Srepr, RefusesEverythingElse) {
   EXPECT_THAT(parsed(""), HasSubstr("missing"));
   EXPECT_THAT(parsed("Add(Integer(1)"), HasSubstr("closing bracket"));
-  EXPECT_THAT(parsed("Integer(1))"), HasSubstr("behind the expression"));
+  EXPECT_THAT(parsed("Integer(1))"), HasSubstr("after the expression"));
   EXPECT_THAT(parsed("Integer(99999999999999999999)"), HasSubstr("64 bits"));
   EXPECT_THAT(parsed("Integer(Symbol('a'))"), HasSubstr("one integer"));
   EXPECT_THAT(parsed("oo"), HasSubstr("neither a call nor an integer"));
   EXPECT_THAT(parsed("Symbol('a"), HasSubstr("not closed"));
   EXPECT_THAT(parsed("Symbol(Integer(1))"), HasSubstr("one name"));
   EXPECT_THAT(parsed("Float('abc')"), HasSubstr("floating-point"));
-  EXPECT_THAT(parsed("'a'"), HasSubstr("not a text"));
+  EXPECT_THAT(parsed("'a'"), HasSubstr("got a string"));
   EXPECT_THAT(parsed("Add('a')"), HasSubstr("does not accept a string"));
 }
 

@@ -251,7 +251,7 @@ TEST_F(WritePtd, AKeyThatNamesDifferentBytesIsRefused) {
   ASSERT_FALSE(summary);
   EXPECT_EQ(summary.error().where, "delegate inner");
   EXPECT_EQ(summary.error().message,
-            "its data \"base\" differ from those that delegate outer has under this key");
+            "its named data \"base\" differs from the data of delegate outer with the same key");
 }
 
 TEST_F(WritePtd, TagsThatAreNoPartOfAFileNameAreRefused) {

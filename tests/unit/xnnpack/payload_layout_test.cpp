@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "backends/xnnpack/payload/describe_payload.h"
 #include "backends/xnnpack/graph.h"
+#include "backends/xnnpack/payload/describe_payload.h"
 #include "backends/xnnpack/payload/payload_header.h"
 #include "payload_generated.h"
 

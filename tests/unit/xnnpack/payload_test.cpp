@@ -113,7 +113,7 @@ TEST(Payload, RefusesCompileSpecs) {
   const std::vector<CompileSpec> weights = {{"weights", bytes("f8")}};
   auto other = XnnpackBackend().preprocess(parsed(conv_relu), weights);
   ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().message, "compile spec 'weights' can be f16 or f32");
+  EXPECT_EQ(other.error().message, "compile spec 'weights' must be f16 or f32");
 }
 
 TEST(UpperBound, NeedsAFiniteBound) {

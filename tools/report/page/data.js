@@ -1,5 +1,5 @@
-// The report's data, and what follows from them: who uses which value, who owns a node, what crosses a border.
-// Nodes and delegates are numbers everywhere; a value is [node, result], an input of graph g is [-1 - input, 0].
+// The report's data, and facts derived from it: users of values, owners of nodes, values that cross delegate borders.
+// Nodes and delegates are numbers; a value is [node, result], an input of graph g is [-1 - input, 0].
 const data = JSON.parse(document.getElementById("data").textContent);
 const nodes = data.nodes;
 const nodeCount = nodes.name.length;
@@ -21,7 +21,7 @@ function sourceOf(node) {
 
 const asList = (value) => (Array.isArray(value) ? value : [value]);
 
-// [node, result] of a number as the page's data have it: how far before `base` the node is, or an input.
+// Decodes a value of the page's data to [node, result]. Positive numbers are distances before `base`, negative ones inputs.
 function decodeValue(entry, base) {
   if (typeof entry === "string") {
     const [back, result] = entry.split(".").map(Number);
@@ -53,7 +53,7 @@ function valueName([node, result], graph) {
   return nodes.name[node] + (result ? " result " + result : "");
 }
 
-// Bytes that a node reads and writes: what one that multiplies nothing costs.
+// Returns the bytes that a node reads and writes, its cost if it has no multiplications.
 function bytesMoved(node) {
   if (!hasGraph) return 0;
   const graph = data.graphs[graphOfNode[node]];
@@ -63,13 +63,13 @@ function bytesMoved(node) {
   return bytes;
 }
 
-// How a value is quantized: by the node that makes it, or else by one that reads it.
+// Returns the quantization of a value, as stated by its producer or one of its users.
 function quantizationOf([node], users) {
   for (const each of [node, ...users]) if (each >= 0 && nodes.quantization[each]) return nodes.quantization[each];
   return "";
 }
 
-// "f32[8, 4]{strides=[1, 8]}" in its parts.
+// Splits "f32[8, 4]{strides=[1, 8]}" into type and layout.
 function layoutOf(type) {
   const brace = type.indexOf("{");
   if (brace < 0) return [type, type.includes("[") ? "row-major" : ""];
@@ -79,14 +79,14 @@ function layoutOf(type) {
 const nodesOfDelegate = data.delegates.map(() => []);
 for (let node = 0; node < nodeCount; ++node) if (isDelegated(node)) nodesOfDelegate[delegateOf(node)].push(node);
 
-// Delegates that repeat one are drawn in one box, which has the number of the first.
+// Repeated delegates share one box, which has the number of the first of them.
 const boxOf = (delegate) => (data.boxes ? data.boxes[delegate] : delegate);
 const callsOfBox = data.delegates.map(() => 0);
 for (let delegate = 0; delegate < data.delegates.length; ++delegate) ++callsOfBox[boxOf(delegate)];
 
-// What goes into a delegate and what comes out, each value once: {value, type, bytes, layout, quantization, others}.
+// Returns the inputs and outputs of a delegate without duplicates: {value, type, bytes, layout, quantization, others}.
 function borderOf(delegate) {
-  // Bodies that went along with a node have no border of their own.
+  // Bodies of a delegated control-flow node have no border of their own.
   const members = nodesOfDelegate[delegate].filter((node, _, all) => graphOfNode[node] === graphOfNode[all[0]]);
   const inside = new Set(members);
   const into = new Map();
@@ -115,7 +115,7 @@ function borderOf(delegate) {
   return { into: [...into.values()].map(describe), out: [...out.values()].map(describe) };
 }
 
-// The values that a graph returns, by their node.
+// Returns the outputs of a graph by the nodes that compute them.
 function resultsFrom(graph) {
   if (graph.resultsByNode) return graph.resultsByNode;
   graph.resultsByNode = new Map();
@@ -126,7 +126,7 @@ function resultsFrom(graph) {
   return graph.resultsByNode;
 }
 
-// Owners in the order of the legend: backends as they come, then those that no delegate has.
+// Owners in the order of the legend: backends by first appearance, then owners of undelegated nodes.
 const owners = [];
 for (let node = 0; node < nodeCount; ++node) if (isDelegated(node) && !owners.includes(ownerOf(node))) owners.push(ownerOf(node));
 const backendCount = owners.length;

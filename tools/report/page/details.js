@@ -1,4 +1,4 @@
-// What is chosen, in full: a node with its reason, its line and its values; a delegate with its border; a module.
+// Details of the selection: a node with reasons, source line and values; a delegate with its border; a module.
 let chosen = null;
 
 function select(selection) {
@@ -12,11 +12,11 @@ function select(selection) {
   if (inView.bottom < 80 || inView.top > innerHeight - 80) byId("picture").scrollIntoView({ block: "start" });
 }
 
-// Nothing is chosen any more; on phones the sheet goes.
+// Clears the selection, and closes the sheet on phones.
 function closeDetails() {
   chosen = null;
   byId("details").classList.remove("full");
-  byId("details").replaceChildren(make("p", { class: "dim" }, "Choose a node, a delegate or a module."));
+  byId("details").replaceChildren(make("p", { class: "dim" }, "Select a node, a delegate or a module."));
   markInTree(null);
   drawGraph();
   history.replaceState(null, "", location.pathname + location.search);
@@ -28,7 +28,7 @@ function row(name, ...content) {
 
 function ownerPill(node) {
   const owner = ownerOf(node);
-  const label = { portable: "ExecuTorch's kernel", "no-kernel": "no kernel executes it", refused: "the kernel does not take it" }[owner] || owner;
+  const label = { portable: "ExecuTorch's kernel", "no-kernel": "no kernel for its op", refused: "rejected by its kernel" }[owner] || owner;
   return make("span", { class: "pill" }, swatch(colorOf(node)), label);
 }
 
@@ -37,11 +37,11 @@ const delegateLink = (delegate) => link(data.delegates[delegate].name, () => sel
 
 function sourceBlock(node) {
   const source = sourceOf(node);
-  if (!source.file) return make("p", { class: "dim" }, "The program does not carry its line.");
+  if (!source.file) return make("p", { class: "dim" }, "The program has no source line for it.");
   return make("figure", { class: "source" }, make("figcaption", { title: source.file }, placeText(source)), source.text ? make("pre", {}, make("code", {}, source.text)) : null);
 }
 
-// "%x f32[1, 8], 32 B", and where it comes from.
+// Lists a value as "%x f32[1, 8], 32 B", with a link to its producer.
 function valueItem(value, graph, node) {
   const [type, bytes] = typeOf(value, graph);
   const crosses = value[0] >= 0 ? delegateOf(value[0]) !== delegateOf(node) : isDelegated(node);
@@ -60,16 +60,16 @@ function nodeDetails(node) {
   const reasons = isDelegated(node) ? [] : reasonsOf(node);
   const facts = make("dl", {}, row("Owner", ownerPill(node), isDelegated(node) ? " in " : "", isDelegated(node) ? delegateLink(delegateOf(node)) : ""));
   if (reasons.length) facts.append(row("Why", make("ul", { class: "values" }, ...reasons.map((reason) => make("li", {}, make("b", {}, reason.backend), ": ", reasonText(reason))))));
-  else if (!isDelegated(node)) facts.append(row("Why", "no backend was asked"));
+  else if (!isDelegated(node)) facts.append(row("Why", "no backend was used"));
   facts.append(row("Line", sourceBlock(node)));
   if (source.module) facts.append(row("Module", link(source.module, () => select({ kind: "module", id: source.module }))));
   if (source.op) facts.append(row("Written as", make("code", {}, source.op)));
   if (hasGraph) {
     const graph = data.graphs[graphOfNode[node]];
     const results = asList(nodes.types[node]).map((_, result) => [node, result]);
-    facts.append(row("Gives", someItems(results, (value) => make("li", {}, make("code", {}, typeOf(value, graph)[0]), typeOf(value, graph)[1] ? make("span", { class: "dim" }, " " + bytesText(typeOf(value, graph)[1])) : null))));
+    facts.append(row("Results", someItems(results, (value) => make("li", {}, make("code", {}, typeOf(value, graph)[0]), typeOf(value, graph)[1] ? make("span", { class: "dim" }, " " + bytesText(typeOf(value, graph)[1])) : null))));
     if (nodes.quantization[node]) facts.append(row("Quantization", make("code", {}, nodes.quantization[node])));
-    if (inputsOf[node].length) facts.append(row("Needs", someItems(inputsOf[node], (value) => valueItem(value, graph, node))));
+    if (inputsOf[node].length) facts.append(row("Operands", someItems(inputsOf[node], (value) => valueItem(value, graph, node))));
     const users = [...new Set(usersOf[node])];
     facts.append(row("Used by", users.length ? someItems(users, (user) => make("li", {}, nodeLink(user), " ", make("span", { class: "dim" }, opOf(user)), delegateOf(user) !== delegateOf(node) ? make("span", { class: "tag" }, "crosses a border") : null)) : "the caller"));
     facts.append(row("Cost", macsOf(node) ? macsText(macsOf(node)) + " MACs, " : "", bytesText(bytesMoved(node)) + " read and written", nodes.constant_bytes[node] ? ", " + bytesText(nodes.constant_bytes[node]) + " of them constants" : ""));
@@ -96,9 +96,9 @@ function delegateDetails(delegate) {
   const facts = make("dl", {}, row("Backend", make("span", { class: "pill" }, swatch(colorOfDelegate(delegate)), entry.backend_id)), row("Nodes", count(entry.nodes)),
     macs ? row("Cost", macsText(macs) + " MACs") : "", row("Payload", bytesText(entry.blob_bytes) + (entry.data_bytes ? ", and " + bytesText(entry.data_bytes) + " of shared data" : "")));
   if (entry.repeats) facts.append(row("Repeats", delegateLink(data.delegates.findIndex((each) => each.name === entry.repeats)), ", which the runtime loads once for all"));
-  if (apart.length) facts.append(row("Apart", someItems(apart, (pair) => make("li", {}, "from ", make("b", {}, pair.delegates.find((name) => name !== entry.name) || entry.name), ": " + pair.text))));
+  if (apart.length) facts.append(row("Split", someItems(apart, (pair) => make("li", {}, "from ", make("b", {}, pair.delegates.find((name) => name !== entry.name) || entry.name), ": " + pair.text))));
   return [make("p", { class: "kicker" }, "Delegate"), make("h3", {}, entry.name), hasGraph ? link(openDelegates.has(boxOf(delegate)) ? "Close in the graph" : "Open in the graph", () => { toggleDelegate(delegate); select({ kind: "delegate", id: delegate }); }, { class: "link" }) : "", facts,
-    borderTable("Comes in", border.into) || "", borderTable("Goes out", border.out) || "", make("h4", {}, "Its nodes"), someItems(members, (node) => make("li", {}, nodeLink(node), " ", make("span", { class: "dim" }, opOf(node))))];
+    borderTable("Inputs", border.into) || "", borderTable("Outputs", border.out) || "", make("h4", {}, "Nodes"), someItems(members, (node) => make("li", {}, nodeLink(node), " ", make("span", { class: "dim" }, opOf(node))))];
 }
 
 function moduleDetails(path) {
@@ -111,7 +111,7 @@ function moduleDetails(path) {
   collect(module);
   const facts = make("dl", {}, row("Nodes", count(module.size)), ...owners.map((owner, i) => (module.counts[i] ? row(owner, count(module.counts[i])) : "")), module.macs ? row("Cost", macsText(module.macs) + " MACs") : "");
   return [make("p", { class: "kicker" }, "Module"), make("h3", {}, module.path || "program"), facts,
-    ...(left.length ? [make("h4", {}, "Left to kernels"), someItems(left, (node) => make("li", {}, nodeLink(node), " ", make("span", { class: "dim" }, opOf(node))))] : [])];
+    ...(left.length ? [make("h4", {}, "Undelegated nodes"), someItems(left, (node) => make("li", {}, nodeLink(node), " ", make("span", { class: "dim" }, opOf(node))))] : [])];
 }
 
 function detailsOf({ kind, id }) {
@@ -119,7 +119,7 @@ function detailsOf({ kind, id }) {
   return kind === "delegate" ? delegateDetails(id) : moduleDetails(id);
 }
 
-// The address names what is chosen, so that it can be sent to others.
+// Returns the selection that the page's address names. Such addresses can be shared.
 function selectionOfAddress() {
   const [kind, name] = location.hash.slice(1).split("=").map(decodeURIComponent);
   if (kind === "node") return nodes.name.includes(name) ? { kind, id: nodes.name.indexOf(name) } : null;

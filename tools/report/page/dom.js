@@ -1,4 +1,4 @@
-// Making elements. Text goes in as text nodes alone, so that nothing of a model is ever read as HTML.
+// Helpers that create elements. Text is only added as text nodes, so that names of a model are never parsed as HTML.
 const byId = (id) => document.getElementById(id);
 
 // make("td", {class: "number"}, "12", make("b", {}, "nodes"))
@@ -18,14 +18,14 @@ const cssColor = (name) => getComputedStyle(document.documentElement).getPropert
 
 const isNarrow = matchMedia("(max-width: 44rem)");
 
-// A table's head, and rows of which `most` are there until all are asked for; on phones, where each is a card, four.
+// Fills a table with its head and the first `most` rows, and a link that shows all; on phones, with the first four rows.
 function fillTable(table, columns, rows, most, toRow) {
   const shown = isNarrow.matches ? Math.min(most, 4) : most;
   const head = make("tr", {}, ...columns.map(([name, kind]) => make("th", { class: kind, scope: "col" }, name)));
   const body = make("tbody");
   const add = (from, to) => rows.slice(from, to).forEach((row) => {
     const made = toRow(row);
-    columns.forEach(([name], i) => { made.cells[i].dataset.column = name; }); // on phones there is no head above them
+    columns.forEach(([name], i) => { made.cells[i].dataset.column = name; }); // shown on phones, which hide the head
     body.append(made);
   });
   add(0, shown);
@@ -45,7 +45,7 @@ function showTip(x, y, lines) {
 }
 const hideTip = () => { tip.hidden = true; };
 
-// Lines beside the pointer while it is over the element. A finger that taps sees them until it does something else.
+// Shows a tooltip at the pointer while it is over the element. After a tap, the tooltip stays until the next event.
 function tipOver(element, linesAt) {
   const show = (event) => {
     const lines = linesAt(event);
@@ -59,7 +59,7 @@ function tipOver(element, linesAt) {
 addEventListener("pointerdown", hideTip, { capture: true });
 addEventListener("scroll", hideTip, { capture: true, passive: true });
 
-// A canvas at the screen's own resolution; gives its context in CSS pixels.
+// Sizes a canvas to the screen's resolution, and returns its context in CSS pixels.
 function sizedContext(canvas) {
   const ratio = devicePixelRatio || 1;
   const width = canvas.clientWidth;

@@ -1,9 +1,9 @@
-// Numbers and texts as people read them.
+// Numbers and texts formatted for people.
 const grouped = new Intl.NumberFormat("en-US");
 const count = (number) => grouped.format(number);
 const plural = (number, one, many) => count(number) + " " + (number === 1 ? one : many || one + "s");
 
-// 1500 -> "1.5 k": three digits that count, and a unit.
+// 1500 -> "1.5 k": three significant digits and a unit.
 function scaled(number, units) {
   let unit = 0;
   while (number >= 1000 && unit + 1 < units.length) {
@@ -20,7 +20,7 @@ const millis = (time) => (time < 10 ? time.toFixed(1) : time.toFixed(0)) + "\u00
 const shortFile = (file) => file.split("/").slice(-2).join("/");
 const placeText = (source) => (source.file ? shortFile(source.file) + ":" + source.line : "");
 
-// "dtype: i64, where f32 and f16 are allowed"
+// "dtype: i64 (allowed: f32, f16)"
 function reasonText({ rule, seen, allowed }) {
   let all = rule;
   if (seen) all += ": " + seen;

@@ -1,5 +1,5 @@
-// The graph in layers, drawn on a canvas: values flow from top to bottom, a delegate is a box that opens. Items are
-// laid out once per graph and opening; only those in sight are drawn, so that 20,000 nodes move smoothly.
+// The graph, drawn in layers on a canvas: values flow from top to bottom, delegates are boxes that open. Items are
+// laid out once per graph and set of open boxes; only visible ones are drawn, so that 20,000 nodes scroll smoothly.
 const graphCanvas = byId("graph");
 const item = { width: 128, height: 26, gapX: 14, gapY: 26, boxHeight: 44, pad: 16, head: 22 };
 const view = { x: 0, y: 0, scale: 1 };
@@ -7,7 +7,7 @@ let shownGraph = 0;
 let layout = null;
 const openDelegates = new Set();
 
-// Layers of items by longest path; `from` lists what each item needs. Items come in an order in which they can run.
+// Returns layers of items by longest path; `from` lists the operands of each item. Items must be in topological order.
 function layersOf(items, from) {
   const layer = new Map();
   const layers = [];
@@ -20,7 +20,7 @@ function layersOf(items, from) {
   return layers;
 }
 
-// Places items: each layer in the order of the middle of what it needs, centered. Wide layers go on in further rows.
+// Places items: each layer is sorted by the mean position of operands and centered. Wide layers are split into rows.
 function place(layers, from, sizeOf) {
   const places = new Map();
   const maxInRow = 48;
@@ -59,7 +59,7 @@ function place(layers, from, sizeOf) {
   return { places, rows: bands, width, height: Math.max(0, y - item.gapY) };
 }
 
-// Items of a graph: nodes, and delegates as -1 - box where they are.
+// Item of a node: the node itself, or -1 - box of its delegate.
 const itemOf = (node) => (isDelegated(node) ? -1 - boxOf(delegateOf(node)) : node);
 
 function innerLayout(members) {
@@ -68,7 +68,7 @@ function innerLayout(members) {
   return place(layersOf(members, from), from, () => [item.width, item.height]);
 }
 
-// Delegates stand behind all that they need: an order in which the items can run.
+// Returns the items in topological order, with delegates after all of their operands.
 function sortedItems(items, from) {
   const state = new Map();
   const sorted = [];
@@ -133,7 +133,7 @@ function layOut() {
   layout.labels = labelsOf(graph);
 }
 
-// Types of the values that leave each place: below it stands the first, and how many others there are.
+// Labels below places: the type of the first value that leaves it, and the number of other values.
 function labelsOf(graph) {
   const labels = new Map();
   for (let node = graph.first; node < graph.first + graph.count; ++node) {
@@ -147,13 +147,13 @@ function labelsOf(graph) {
   return [...labels].map(([start, types]) => [start, [...types.values()][0] + (types.size > 1 ? " +" + (types.size - 1) : "")]);
 }
 
-// Where a node is seen: itself, or the box it is in.
+// Returns the place of a node, or of the closed box that contains it.
 function placeOf(node) {
   const box = isDelegated(node) ? layout.boxAt.get(boxOf(delegateOf(node))) : null;
   return layout.at.get(node) || (box ? box.at : null);
 }
 
-// Lines between places, each once: {start, end, isCrossing: whether a delegate's border is crossed, route}.
+// Returns lines between places without duplicates: {start, end, isCrossing (a delegate's border), route}.
 function edgesOf(graph) {
   const edges = [];
   const seen = new Map();
@@ -172,8 +172,8 @@ function edgesOf(graph) {
   return edges;
 }
 
-// A line as upright parts [x, from, to] from top to bottom, which pass between boxes; curves in the gaps between rows
-// join them. Out of an open box, then down to the other one, then into that.
+// Returns a line as vertical parts [x, from, to] from top to bottom that pass between boxes; curves between the rows
+// join them. Lines from one open box to another leave the first, go down, and enter the second.
 function routeOf(start, end) {
   const portOf = (place, y) => ({ x: place.x + place.width / 2, y, row: place.row, reach: place.width / 2 - 12 });
   const out = portOf(start, start.y + start.height);
@@ -193,7 +193,7 @@ function routeOf(start, end) {
 
 function uprights(rows, from, to, source) {
   const lanes = lanesOf(rows, from, to, source);
-  // A line leaves and reaches a box on the side of its lane.
+  // A line leaves and enters a box on the side of its lane.
   const towards = (port, x) => (port.reach === undefined ? port.x ?? x : Math.max(port.x - port.reach, Math.min(port.x + port.reach, x)));
   const startX = lanes.length ? towards(from, lanes[0][0]) : from.x ?? to.x;
   const endX = lanes.length ? towards(to, lanes[lanes.length - 1][0]) : to.x ?? from.x;
@@ -203,15 +203,15 @@ function uprights(rows, from, to, source) {
 const clearance = 6;
 const isFree = (row, x) => row.taken.every(([left, right]) => x < left - clearance || x > right + clearance);
 
-// The place nearest to x in a row's gaps, and beside the row.
+// Returns the free position nearest to x in the gaps of a row or beside it.
 function gapNear(row, x) {
   if (isFree(row, x)) return x;
   const edges = row.taken.flatMap(([left, right], i) => [i ? left - item.gapX / 2 : left - 10, i + 1 < row.taken.length ? right + item.gapX / 2 : right + 10]);
   return edges.reduce((best, each) => (Math.abs(each - x) < Math.abs(best - x) ? each : best));
 }
 
-// Where a line passes the rows between its ends: straight on where nothing is in the way, else beside all of them, or from
-// gap to gap where that would be far away and the rows are few.
+// Returns the lanes of a line through the rows between its ends: straight if free, otherwise beside all rows, or from
+// gap to gap if the side is far away and there are few rows.
 function lanesOf(rows, from, to, source) {
   const crossed = rows.slice(from.row + 1, to.row);
   if (!crossed.length) return [];
@@ -233,7 +233,7 @@ function lanesOf(rows, from, to, source) {
   return [[isRight ? right : left, top, bottom]];
 }
 
-// Lines of one source may share a lane, others not.
+// Reserves a lane. Only lines of the same source may share one.
 function takeLane(x, top, bottom, source) {
   const key = Math.round(x / 4);
   if (!layout.lanes.has(key)) layout.lanes.set(key, []);
@@ -253,7 +253,7 @@ function fitGraph() {
   drawGraph();
 }
 
-// As fitGraph(), but never so small that nothing can be read: then the start is shown.
+// Like fitGraph(), but shows the start of the graph in a readable size if the whole graph would be too small.
 function startView() {
   fitGraph();
   if (view.scale >= 0.45) return;
@@ -293,7 +293,7 @@ function paintGraph() {
   paintLabels(context);
 }
 
-// What flows along the lines, where it can be read.
+// Paints the types of values, if the scale is readable.
 function paintLabels(context) {
   if (view.scale < 0.6) return;
   context.font = "10px system-ui, sans-serif";
@@ -310,7 +310,7 @@ function paintLabels(context) {
   }
 }
 
-// Lines of what is chosen are seen first; then those that cross a border.
+// Paints lines of the selection on top, below them lines that cross a border, then all others.
 function paintEdges(context, colors) {
   const top = -view.y / view.scale;
   const bottom = top + graphCanvas.clientHeight / view.scale;
@@ -345,7 +345,7 @@ function traceRoute(context, route) {
 
 const isChosen = (kind, id) => chosen && chosen.kind === kind && (kind === "delegate" ? boxOf(chosen.id) : chosen.id) === id;
 
-// The start of a text that is too wide, with dots behind it.
+// Returns the text, cut to the width with an ellipsis if it is too wide.
 function shortened(context, label, width) {
   if (context.measureText(label).width <= width) return label;
   while (label && context.measureText(label + "\u2026").width > width) label = label.slice(0, -1);
@@ -354,7 +354,7 @@ function shortened(context, label, width) {
 
 const fillShort = (context, label, x, y, width) => context.fillText(shortened(context, label, width), x, y);
 
-// "xnnpack1 x 31": a delegate with those that repeat it.
+// "xnnpack1 x 31": a delegate and the number of its repetitions.
 const nameOfBox = (delegate) => data.delegates[delegate].name + (callsOfBox[delegate] > 1 ? " \u00d7 " + count(callsOfBox[delegate]) : "");
 
 function paintBox(context, delegate, at, isOpen, colors) {
@@ -375,7 +375,7 @@ function paintTitle(context, delegate, at, isOpen, colors) {
   const number = plural(data.delegates[delegate].nodes, "node");
   context.textBaseline = "middle";
   context.font = "600 13px system-ui, sans-serif";
-  if (isOpen) { // lines into the box go behind it
+  if (isOpen) { // lines into the box are behind the title
     const label = shortened(context, nameOfBox(delegate) + ", " + number, at.width - 20);
     context.lineWidth = 4;
     context.strokeStyle = colors.surface;
@@ -406,7 +406,7 @@ function paintNode(context, node, at, colors) {
   fillShort(context, nodes.name[node], at.x + 12, at.y + at.height / 2 + 1, at.width - 16);
 }
 
-// What lies under a place of the canvas: a node before the box around it.
+// Returns the item at a position of the canvas; a node has precedence over the box around it.
 function itemAt(x, y) {
   const inX = (x - view.x) / view.scale;
   const inY = (y - view.y) / view.scale;
@@ -427,7 +427,7 @@ function zoomAt(x, y, factor) {
 
 const zoomMiddle = (factor) => zoomAt(graphCanvas.clientWidth / 2, graphCanvas.clientHeight / 2, factor);
 
-// Moves the picture where the chosen thing cannot be seen.
+// Scrolls to the selection if it is not visible.
 function showInGraph(selection) {
   if (!layout) return;
   const first = selection.kind === "node" ? selection.id : selection.kind === "delegate" ? nodesOfDelegate[selection.id][0] : undefined;
@@ -456,7 +456,7 @@ function chooseGraph(number) {
   startView();
 }
 
-// To what a node needs, what needs it, or its neighbor in the layer.
+// Arrow keys select an operand (up), a user (down) or the neighbor in the layer.
 function graphKey(event) {
   const zoom = { "+": 1.25, "=": 1.25, "-": 0.8 }[event.key];
   if (zoom) zoomMiddle(zoom);
@@ -506,7 +506,7 @@ function startGraph() {
 
 const nameOpenAll = () => { byId("open-all").textContent = openDelegates.size ? "Close delegates" : "Open delegates"; byId("open-all").hidden = !data.delegates.length; };
 
-// Drag moves, the wheel zooms with Ctrl or when the canvas has the focus, two fingers zoom, a tap chooses.
+// Dragging moves, the wheel zooms with Ctrl or if the canvas has the focus, two fingers zoom, a tap selects.
 function listenToPointer() {
   const pointers = new Map();
   let moved = 0;

@@ -1,7 +1,7 @@
-// What is seen first is made first; the rest when there is time for it, or when it comes into sight.
+// Builds the visible part of the page first; the rest when the browser is idle, or when it becomes visible.
 const painters = [];
 
-// Calls paint when the element is seen for the first time, and again when sizes or colors change.
+// Calls paint when the element becomes visible, and again when sizes or colors change.
 function whenSeen(element, paint) {
   let isSeen = false;
   painters.push(() => { if (isSeen) paint(); });
@@ -19,10 +19,10 @@ function repaint() {
 }
 
 function showLegend() {
-  const labels = { portable: "ExecuTorch's own kernels", "no-kernel": "no kernel executes it", refused: "the kernel does not take it" };
+  const labels = { portable: "ExecuTorch's own kernels", "no-kernel": "no kernel for their ops", refused: "rejected by their kernels" };
   const byOwner = nodesByOwner();
-  byId("legend").replaceChildren(...owners.map((owner) => make("li", {}, swatch(colorOfOwner(owner)), (labels[owner] || "taken by " + owner) + " ", make("b", {}, count(byOwner.get(owner))))),
-    make("li", {}, make("span", { class: "edge", "aria-hidden": "true" }), "a value that crosses a border"));
+  byId("legend").replaceChildren(...owners.map((owner) => make("li", {}, swatch(colorOfOwner(owner)), (labels[owner] || "delegated to " + owner) + " ", make("b", {}, count(byOwner.get(owner))))),
+    make("li", {}, make("span", { class: "edge", "aria-hidden": "true" }), "a value that crosses a delegate border"));
 }
 
 showFigures();
@@ -33,7 +33,7 @@ buildModules();
 showTree();
 byId("tree").addEventListener("keydown", treeKey);
 byId("find").addEventListener("input", (event) => find(event.target.value));
-byId("details").append(make("p", { class: "dim" }, "Choose a node, a delegate or a module."));
+byId("details").append(make("p", { class: "dim" }, "Select a node, a delegate or a module."));
 addEventListener("keydown", (event) => { if (event.key === "Escape" && chosen) closeDetails(); });
 
 const later = window.requestIdleCallback || ((work) => setTimeout(work, 1));
@@ -43,7 +43,7 @@ later(() => {
   showDelegates();
   showMemory();
   showTreemap();
-  // Parts that the report does not have are not linked to.
+  // Hides links to sections without content.
   for (const each of document.querySelectorAll("nav a")) each.hidden = byId(each.hash.slice(1)).hidden;
   const selection = selectionOfAddress();
   if (selection) select(selection);

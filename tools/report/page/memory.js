@@ -1,4 +1,4 @@
-// Planned memory: a tensor is a box from its first to its last instruction, at its place in the arena.
+// Planned memory: a tensor is a box from its first to its last instruction, at its offset in the arena.
 const plotMargin = { left: 64, right: 8, top: 8, bottom: 22 };
 
 function executed(method, instruction) {
@@ -12,7 +12,7 @@ function arenaStarts(method) {
   return method.sizes.map((size) => { const at = start; start += size; return at; });
 }
 
-// [x, y, width, height] of a block: time to the right, places upwards.
+// Returns [x, y, width, height] of a block: instructions to the right, offsets upwards.
 function blockBox(method, block, starts, width, height) {
   const [first, last, memory, offset, bytes] = block;
   const total = Math.max(1, method.sizes.reduce((sum, size) => sum + size, 0));
@@ -96,6 +96,6 @@ function memoryPlot(method) {
 function showMemory() {
   const methods = data.memory.filter((method) => method.blocks.length);
   byId("memory").hidden = !methods.length;
-  byId("memory-lead").textContent = "Each box is a tensor: from left to right the instructions that it lives for, upwards where it lies. Its color is the owner of the node that first uses it. What lies inside of delegates is theirs, and not in here.";
+  byId("memory-lead").textContent = "Each box is a tensor: its lifetime in instructions from left to right, its offset in memory upwards. The color is the owner of the first node that uses it. Memory inside of delegates is not included.";
   byId("memory-plots").replaceChildren(...methods.slice(0, 12).map(memoryPlot));
 }

@@ -1,7 +1,7 @@
-// Refused nodes by reason, what costs most first, and the table of delegates with what crosses their borders.
+// Tables of undelegated nodes by reason, most expensive first, and of delegates with the values at their borders.
 let groupsOfReasons = null;
 
-// One for each reason of each backend: its nodes, their cost, and its nodes by op.
+// Returns a group for each reason of each backend: its nodes, their cost, and its nodes by op.
 function reasonGroups() {
   if (groupsOfReasons) return groupsOfReasons;
   const groups = new Map();
@@ -35,9 +35,9 @@ function reasonRow(group) {
 
 function showReasons() {
   const groups = reasonGroups();
-  const asked = [...new Set(groups.map((group) => group.reason.backend))];
-  byId("reasons-lead").textContent = groups.length ? "What hurts most stands first: multiplications, then bytes read and written, of the nodes that " + asked.join(" and ") + " refused." :
-    data.totals.non_delegated_nodes ? "No backend was asked about the nodes that are left." : "No node was left.";
+  const backends = [...new Set(groups.map((group) => group.reason.backend))];
+  byId("reasons-lead").textContent = groups.length ? "Sorted by cost (multiplications, then bytes read and written) of the nodes that " + backends.join(" and ") + " rejected." :
+    data.totals.non_delegated_nodes ? "The undelegated nodes have no reasons: no backend was used." : "All nodes are delegated.";
   byId("reason-table").hidden = !groups.length;
   fillTable(byId("reason-table"), [["Reason"], ["Ops"], ["Nodes", "number"], ["MACs", "number"], ["Bytes", "number"], ["First in the model"]], groups, 12, reasonRow);
 }
@@ -58,7 +58,7 @@ function delegateRow([delegate, calls]) {
 }
 
 function showDelegates() {
-  // Delegates that repeat another one stand in its row.
+  // Repeated delegates share one row.
   const repeats = new Map();
   for (const each of data.delegates) if (each.repeats) repeats.set(each.repeats, (repeats.get(each.repeats) || 0) + 1);
   const all = data.delegates.map((each, i) => [i, 1 + (repeats.get(each.name) || 0)]).filter(([i]) => !data.delegates[i].repeats)
@@ -66,7 +66,7 @@ function showDelegates() {
   byId("delegate-table").hidden = !all.length;
   fillTable(byId("delegate-table"), [["Delegate"], ["Nodes", "number"], ["MACs", "number"], ["In", "number"], ["Out", "number"], ["Payload", "number"], ["Shared data", "number"]], all, 12, delegateRow);
   if (!data.apart_runs.length) return;
-  const list = make("ul", {}, ...data.apart_runs.slice(0, 6).map(([first, last, pairs, why]) => make("li", {}, make("b", {}, first + (pairs > 1 ? " to " : " and ") + last), (pairs > 1 ? ", each from the next: " : ": ") + why)));
+  const list = make("ul", {}, ...data.apart_runs.slice(0, 6).map(([first, last, pairs, why]) => make("li", {}, make("b", {}, first + (pairs > 1 ? " to " : " and ") + last), (pairs > 1 ? ", each pair of neighbors: " : ": ") + why)));
   const rest = data.apart_runs.slice(6).reduce((sum, run) => sum + run[2], 0) + data.apart_not_told;
-  byId("apart").replaceChildren(make("h3", {}, "Why they are apart"), list, rest > 0 ? make("p", { class: "dim" }, "and " + plural(rest, "more pair")) : "");
+  byId("apart").replaceChildren(make("h3", {}, "Why there are several delegates"), list, rest > 0 ? make("p", { class: "dim" }, "and " + plural(rest, "more pair")) : "");
 }

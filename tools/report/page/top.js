@@ -1,10 +1,10 @@
-// The figures at the top, what to do, and the short lists at the end of the page.
+// The figures at the top, the suggestions, and the short lists at the end of the page.
 function figure(label, value, detail, extra) {
   return make("div", { class: "figure" }, make("p", { class: "label" }, label), make("p", { class: "value" }, value),
     detail ? make("p", { class: "detail" }, detail) : null, extra || null);
 }
 
-// Parts of a whole side by side: [share, color, label].
+// Returns a bar of adjacent parts: [share, color, label].
 function stackedBar(parts, label) {
   const bar = make("div", { class: "bar", role: "img", "aria-label": label });
   for (const [share, color, title] of parts) if (share > 0) bar.append(make("span", { style: "flex-grow:" + share + ";background:var(" + color + ")", title }));
@@ -40,11 +40,11 @@ function showFigures() {
   const figures = [
     figure("Coverage", percent(totals.coverage_percent), count(totals.delegated_nodes) + " of " + plural(nodeCount, "node") + " delegated",
       stackedBar(parts, parts.map((part) => part[2]).join(", "))),
-    figure("Delegates", count(totals.delegated_subgraphs), totals.non_delegated_nodes ? plural(totals.non_delegated_nodes, "node") + " on ExecuTorch's kernels" : "nothing is left over"),
+    figure("Delegates", count(totals.delegated_subgraphs), totals.non_delegated_nodes ? plural(totals.non_delegated_nodes, "node") + " on ExecuTorch's kernels" : "all nodes are delegated"),
   ];
   if (macs > 0) figures.push(figure("Multiplications", percent((100 * taken) / macs), macsText(taken) + " of " + macsText(macs) + " MACs delegated"));
   if (data.output) figures.push(figure("Bytes", bytesText(data.output_bytes + data.external_files.reduce((sum, file) => sum + file.bytes, 0)), data.external_files.length ? "with " + plural(data.external_files.length, "data file") : "in one file"));
-  if (sizes.length) figures.push(figure("Peak memory", bytesText(largest[1]), sizes.length > 1 ? "planned, of " + largest[0] : "planned for values"));
+  if (sizes.length) figures.push(figure("Peak memory", bytesText(largest[1]), sizes.length > 1 ? "planned for " + largest[0] : "planned for values"));
   figures.push(timeFigure());
   byId("figures").replaceChildren(...figures);
   const made = data.made;
@@ -53,7 +53,7 @@ function showFigures() {
   byId("written").textContent = (data.input || "A program in memory") + (data.output ? " \u2192 " + data.output : ", explained; no program was written");
 }
 
-// Before and after in one line: "24 -> 1 delegates".
+// Shows a change in one line: "24 -> 1 delegates".
 function change(before, after, unit, betterIsLess) {
   const better = betterIsLess ? after < before : after > before;
   return make("span", { class: "change" + (before === after ? " same" : better ? " better" : " worse") },
@@ -70,14 +70,14 @@ function adviceItem(advice) {
   const group = reasonGroups().find((each) => each.ops.has(advice.op));
   const about = advice.op && group ? link(plural(advice.concerned, "node"), () => select({ kind: "node", id: group.ops.get(advice.op)[0] })) : null;
   const where = make("p", { class: "where" }, about, about && advice.source ? ", first at " : "", advice.source ? make("code", {}, advice.source.split("/").slice(-2).join("/")) : "");
-  const how = advice.flags ? make("p", { class: "flags" }, make("code", {}, advice.flags), copyButton(advice.flags)) : make("p", { class: "flags model" }, "No option does this: the model's line has to change.");
+  const how = advice.flags ? make("p", { class: "flags" }, make("code", {}, advice.flags), copyButton(advice.flags)) : make("p", { class: "flags model" }, "No option does this: change the model at this line.");
   return make("li", { class: advice.flags ? "option" : "rewrite" }, make("h3", {}, advice.what), gains, how,
     advice.note ? make("p", { class: "note" }, noteOf(advice)) : null, where);
 }
 
 function noteOf({ flags, op, note }) {
-  if (flags) return "Mind: " + note + ".";
-  return op ? "Refused because of " + note + "." : note[0].toUpperCase() + note.slice(1) + "."; // several ops have several reasons
+  if (flags) return "Note: " + note + ".";
+  return op ? "Rejected because of " + note + "." : note[0].toUpperCase() + note.slice(1) + "."; // several ops have several reasons
 }
 
 function copyButton(words) {
@@ -93,9 +93,9 @@ function showAdvice() {
   byId("todo").hidden = !data.advice;
   if (!data.advice) return;
   byId("advice").replaceChildren(...data.advice.slice(0, 6).map(adviceItem));
-  let lead = "Each was planned again; the counts are those you will get.";
-  if (data.advice_left_out) lead = "The program is too large to be planned again for each change; the reasons below tell what is left.";
-  else if (!data.advice.length) lead = data.totals.non_delegated_nodes ? "No option or single kind of node that was tried gains anything." : "Nothing: every node is delegated.";
+  let lead = "Each suggestion was tried; the counts are its results.";
+  if (data.advice_left_out) lead = "The program is too large to try changes; see the reasons below.";
+  else if (!data.advice.length) lead = data.totals.non_delegated_nodes ? "No tried change improves the result." : "None: all nodes are delegated.";
   byId("todo-lead").textContent = lead;
 }
 

@@ -1,4 +1,4 @@
-// The module tree: a line for each module with what owns its nodes. Children are made when a module is opened.
+// The module tree: a row for each module with the owners of its nodes. Children are created when a module is opened.
 let rootModule = null;
 const moduleByPath = new Map();
 const maxChildren = 200;
@@ -114,7 +114,7 @@ function treeKey(event) {
   event.preventDefault();
 }
 
-// What is found instead of the tree, as long as something is looked for.
+// Shows search results in place of the tree while the search field has text.
 function find(words) {
   const wanted = words.trim().toLowerCase();
   const tree = byId("tree");
@@ -140,7 +140,7 @@ function showTree() {
   while (open.modules.size === 1 && open.nodes.length === 0) { open = [...open.modules.values()][0]; openModule(open); }
 }
 
-// Opens the modules above what is chosen; those that a search has put aside stay closed.
+// Opens the modules that contain the selection, unless search results hide them.
 function openPathTo(selection) {
   let module = moduleByPath.get(selection.kind === "module" ? selection.id : sourceOf(selection.id).module);
   const above = [];
@@ -156,7 +156,7 @@ function markInTree(selection) {
     const isChosen = selection.kind === "node" ? row.node === selection.id : selection.kind === "module" && row.module && row.module.path === selection.id;
     if (!isChosen) continue;
     row.classList.add("chosen");
-    const tree = byId("tree"); // the page itself stays where it is
+    const tree = byId("tree"); // scrolls only the tree, not the page
     const top = row.offsetTop - tree.offsetTop;
     if (top < tree.scrollTop || top + row.offsetHeight > tree.scrollTop + tree.clientHeight) tree.scrollTop = top - tree.clientHeight / 2;
   }

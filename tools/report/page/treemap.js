@@ -1,4 +1,4 @@
-// Where the bytes of the file are: kinds of entries as large boxes, entries in them, areas by bytes.
+// The bytes of the file: kinds of entries are large boxes with entries in them; areas are proportional to bytes.
 const kindsOfBytes = [
   ["weights", "--step-0", ["constant", "initial value", "named data", "payload constant"]],
   ["delegates", "--step-1", ["payload", "payload header", "payload tables"]],
@@ -7,7 +7,7 @@ const kindsOfBytes = [
   ["padding and unused", "--step-4", ["unused segment", "padding", "unclaimed"]],
 ];
 
-// Boxes for sizes that are sorted from the largest, filling [x, y, width, height] nearly squarely.
+// Fills [x, y, width, height] with nearly square boxes for sizes, which are sorted in descending order.
 function squarify(sizes, [x, y, width, height]) {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const boxes = [];
@@ -49,7 +49,7 @@ function bytesGroups() {
 
 const percentBox = (box, [width, height]) => "left:" + (100 * box[0]) / width + "%;top:" + (100 * box[1]) / height + "%;width:" + (100 * box[2]) / width + "%;height:" + (100 * box[3]) / height + "%";
 
-// A name that is wider than so many pixels by its end, in which it differs from its neighbors.
+// Returns a name, or its end (which differs from its neighbors) if the name is wider than `width` pixels.
 const letterWidth = 7.6;
 function endOf(name, width) {
   const letters = Math.max(4, Math.floor(width / letterWidth));
@@ -82,5 +82,5 @@ function showTreemap() {
   const keys = make("ul", { class: "keys" }, ...groups.map((group) => make("li", {}, swatch(group.color), group.name + " ", make("b", {}, bytesText(group.bytes)), make("span", { class: "dim" }, " " + percent((100 * group.bytes) / data.output_bytes)))));
   map.replaceChildren(area);
   map.after(keys);
-  byId("bytes-lead").textContent = data.output + " has " + bytesText(data.output_bytes) + "." + (data.ledger.rest ? " " + bytesText(data.ledger.rest) + " are in entries too small to be drawn." : "");
+  byId("bytes-lead").textContent = data.output + " has " + bytesText(data.output_bytes) + "." + (data.ledger.rest ? " " + bytesText(data.ledger.rest) + " are in entries that are too small to draw." : "");
 }

@@ -1,12 +1,11 @@
-// Writes the report as GitHub workflow commands. If a step prints them, GitHub shows them beside the lines of
-// a pull request:
+// Writes findings as GitHub workflow commands:
 //
 //   ::error file=model.pt2::not met: coverage>=95%25 (is 92.9%25)
 //   ::notice file=model.py,line=12::aten.tan.default (1 node) stays on ExecuTorch's kernels: xnnpack: op
 #include <fmt/format.h>
 
 #include "depute/program/result.h"
-#include "tools/report/findings.h"
+#include "tools/document/document.h"
 
 namespace depute {
 namespace {
@@ -27,9 +26,9 @@ std::string_view command(Finding::Level level) {
 
 }  // namespace
 
-std::string report_annotations(const Report& report) {
+std::string render_annotations(std::span<const Finding> findings) {
   std::string text;
-  for (const Finding& finding : findings_of(report)) {
+  for (const Finding& finding : findings) {
     text += fmt::format("::{} file={}", command(finding.level), command_text(finding.file, true));
     if (finding.line > 0) text += fmt::format(",line={}", finding.line);
     text += fmt::format("::{}\n", command_text(finding.text, false));
