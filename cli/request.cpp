@@ -15,7 +15,6 @@
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
 #include "depute/program/text.h"
-#include "read/read_program.h"
 
 namespace depute {
 namespace {

@@ -3,8 +3,8 @@
 //
 //   {"info": "", "padding": 0, "inline": false, "payload": BYTES,
 //    "map": [[0, [1, 2]], ["tan", [3]], [1, 9, 4]],
-//    "data": [{"key": "w", "alignment": 16, "tag": "", "layout": {"dtype": "f32", "sizes": [2], "strides": []},
-//              "blob": BYTES},
+//    "data": [{"key": "w", "alignment": 16, "tag": "",
+//              "layout": {"dtype": "f32", "sizes": [2], "strides": []}, "blob": BYTES},
 //             {"key": "b", "alignment": 16, "tag": "", "constant": "conv.bias"}]}
 //
 // Data that equal a constant of the partition are stored as its name only.

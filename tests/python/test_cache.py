@@ -100,7 +100,7 @@ def test_weights_that_go_out_as_they_are_are_not_stored(cache, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "header", "middle", "end", "empty", "other"])
-def test_damaged_entries_are_told_and_made_anew(damage, cache, tmp_path):
+def test_damaged_entries_are_reported_and_recreated(damage, cache, tmp_path):
     model, out = write_model(tmp_path / "m.ir"), tmp_path / "m.pte"
     lowered(model, out, cache)
     entry = entries(cache)[0]
@@ -110,7 +110,7 @@ def test_damaged_entries_are_told_and_made_anew(damage, cache, tmp_path):
         whole[places[damage]] ^= 1
     entry.write_bytes({"cut": whole[:-5], "empty": b"", "other": b"x" * 500}.get(damage, whole))
     found, count, notes = lowered(model, out, cache)
-    assert (found, count) == (1, 2) and len(notes) == 1 and entry.name in notes[0] and "made anew" in notes[0]
+    assert (found, count) == (1, 2) and len(notes) == 1 and entry.name in notes[0] and "will be recreated" in notes[0]
     assert out.read_bytes() == plain(model, tmp_path)
     assert lowered(model, out, cache) == (2, 2, [])
 

@@ -84,7 +84,7 @@ FOREIGN = {
     "git-lfs": (lambda: b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 2\n", "Git LFS"),
     "web-page": (lambda: b"<!DOCTYPE html><html></html>", "web page"),
     "elf": (lambda: b"\x7fELF\x02\x01\x01" + bytes(20), "machine code"),
-    "noise": (lambda: bytes(range(255, -1, -1)) * 3, "no format known"),
+    "noise": (lambda: bytes(range(255, -1, -1)) * 3, "unknown format"),
 }
 
 

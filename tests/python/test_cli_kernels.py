@@ -132,7 +132,7 @@ def parted(path, tans):
 def test_explain_tells_why_delegates_are_apart(tmp_path):
     model, page, report = parted(tmp_path / "m.ir", 2), tmp_path / "r.html", tmp_path / "r.json"
     run = depute("explain", model, "--backend", "xnnpack", "--report", page, "--report", report)
-    why = "one partition with both would need its own result"
+    why = "one partition with both would depend on its own result"
     first = f"xnnpack0 and xnnpack1 are apart: %v1 -> %v2 -> %v3: {why}"
     second = f"xnnpack1 and xnnpack2 are apart: %v3 -> %v4 -> %v5: {why}"
     assert run.stdout.splitlines()[-2:] == [first, second]

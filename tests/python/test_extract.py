@@ -183,7 +183,7 @@ def test_archives_are_as_torch_writes_them(outer, tmp_path):
         (("--nodes", "softmax..relu"), 1, "no node is there after normalization"),
         (("--nodes", "nosuch:relu"), 1, "there is no method 'nosuch'"),
         (("--module", "inn"), 1, "no node is there after normalization"),
-        (("--module", "inner", "--weights", "zero"), 2, "none of kept, random"),
+        (("--module", "inner", "--weights", "zero"), 2, "expected one of kept, random"),
         (("--module", "inner", "--inputs", "in.npz"), 2, "--inputs and --sample go together"),
         (("--module", "inner", "--inputs", "@.npz", "--sample", "absent.npz"), 1, "absent.npz"),
     ],

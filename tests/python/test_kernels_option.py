@@ -161,7 +161,7 @@ def test_a_kernel_of_the_runtime_under_another_name(tmp_path):
     line = "shop::scaled(Tensor self, Scalar other) -> Tensor => aten::add.Scalar_out"
     run = depute("lower", path, "-o", tmp_path / "m.pte", *manifest(tmp_path, line))
     assert_refused(run, tmp_path / "m.pte")
-    assert "has no argument alpha, which aten::add.Scalar_out takes" in run.stderr
+    assert "has no argument alpha, which aten::add.Scalar_out requires" in run.stderr
     line = "shop::scaled(Tensor self, Scalar other) -> Tensor => aten::mul.Scalar_out"
     lower(path, tmp_path / "m.pte", *manifest(tmp_path, line))
     run_calls(tmp_path / "m.pte", Scaled(), [(torch.randn(2, 3),)])
@@ -316,8 +316,8 @@ def test_results_of_its_own_among_those_given_back(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     {
-        "no schema": ("shop::blend", "no schema"),
-        "no library": ("blend(Tensor a) -> Tensor", "no schema"),
+        "no schema": ("shop::blend", "expected the schema of an op"),
+        "no library": ("blend(Tensor a) -> Tensor", "expected the schema of an op"),
         "no type": ("shop::blend(Tenser a) -> Tensor", "unknown type 'Tenser'"),
         "no kernel": ("shop::blend(Tensor a) -> Tensor => ", "'' is not a kernel name"),
         "a kernel in words": ("shop::blend(Tensor a) -> Tensor => my kernel", "'my kernel' is not a kernel name"),

@@ -203,7 +203,7 @@ def test_settings_of_depute_are_refused_as_those_of_executorch_are(products):
         depute.MemoryPlanningPass(allignment=16)
     with pytest.raises(TypeError, match="external_constants"):
         edge.to_executorch(depute.ExecutorchBackendConfig(external_constants="weights"))
-    with pytest.raises(TypeError, match="external_constants gives 3 for weight"):
+    with pytest.raises(TypeError, match="external_constants returned 3 for weight"):
         edge.to_executorch(depute.ExecutorchBackendConfig(external_constants=lambda node: 3))
 
 

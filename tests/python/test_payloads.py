@@ -58,7 +58,7 @@ def test_damaged_payloads_are_refused(delegates, tmp_path):
     assert "Conv2d(" in sound.stdout
     whole = out.read_bytes()
     magic = whole.index(MAGIC)
-    for offset, message in ((0, "byte 4: no payload"), (6, "byte 10: a flatbuffer"), (14, "byte 18:"), (28, "flatbuffer: ")):
+    for offset, message in ((0, "byte 4: not a payload of XNNPACK"), (6, "byte 10: a flatbuffer"), (14, "byte 18:"), (28, "flatbuffer: ")):
         damaged = bytearray(whole)
         damaged[magic + offset + 2] ^= 0xFF
         out.write_bytes(damaged)

@@ -208,7 +208,7 @@ def test_quantized_values_tell_their_scales(tmp_path):
 
 def test_ops_that_stand_in_one_line_are_advised_together(tmp_path):
     notes = notes_of_advice(architectures.path("bert.dynamic"), tmp_path)
-    assert "All of them stand in this line." in notes and any(note.startswith("Refused because of ") for note in notes)
+    assert "All are on this line." in notes and any(note.startswith("Rejected because of ") for note in notes)
 
 
 def test_what_would_be_slower_is_not_advised(tmp_path):

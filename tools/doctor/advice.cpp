@@ -277,7 +277,7 @@ class Adviser {
     Result<PageCounts> after = plan_again(options_, nodes, false);
     if (!after) return;
     keep({.what = fmt::format("write {} with what {} takes", fmt::join(ops, ", "), nodes[0].backend),
-          .note = "all of them stand in this line",
+          .note = "all are on this line",
           .source = groups[0]->source,
           .concerned = concerned},
          *after);

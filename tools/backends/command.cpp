@@ -61,11 +61,11 @@ std::string text_of(const BackendEntry& entry) {
 }
 
 Json json_of(const BackendEntry& entry) {
-  Json json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
-  json["options"] = Json::object();
-  for (const auto& [key, meaning] : options_of(entry)) json["options"][key] = meaning;
-  json["support"] = Json::parse(support_json(support_matrix(entry).value_or(std::vector<SupportRow>())));
-  return json;
+  Json entry_json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
+  entry_json["options"] = Json::object();
+  for (const auto& [key, meaning] : options_of(entry)) entry_json["options"][key] = meaning;
+  entry_json["support"] = Json::parse(support_json(support_matrix(entry).value_or(std::vector<SupportRow>())));
+  return entry_json;
 }
 
 // An unknown name may be a worker program on PATH, or exec:PATH.
@@ -88,9 +88,9 @@ Result<int> run_backends(const BackendsArguments& arguments, Compiler& compiler)
   const Registry& registry = compiler.registry();
   if (name.empty() && !arguments.json) return print_out(text_of(registry));
   if (name.empty()) {
-    Json json = Json::array();
-    for (const BackendEntry& entry : registry.entries()) json.push_back(json_of(entry));
-    return print_out(json.dump(1) + "\n");
+    Json list = Json::array();
+    for (const BackendEntry& entry : registry.entries()) list.push_back(json_of(entry));
+    return print_out(list.dump(1) + "\n");
   }
   const BackendEntry* entry = registry.find(name);
   if (entry == nullptr) {
