@@ -130,7 +130,7 @@ Result<ResultCache> ResultCache::open(const CacheOptions& options) {
   std::error_code error;
   fs::create_directories(options.folder, error);
   if (!fs::is_directory(options.folder))
-    return failure("cache", options.folder, error ? error.message() : "is no folder");
+    return failure("cache", options.folder, error ? error.message() : "is not a folder");
   return ResultCache(options, hash_of_compiler());
 }
 

@@ -84,7 +84,7 @@ class RowReader {
     TRY_STATUS(read_json(id, key));
     for (const auto& [first, last] : numbers.runs) {
       if (first < 0 || last < first || last > max_handle || last - first >= room_)
-        return list.fault(fmt::format("[{},{}] are no debug handles", first, last));
+        return list.fault(fmt::format("[{},{}] is not a range of debug handles", first, last));
       room_ -= last - first + 1;
       for (std::int64_t handle = first; handle <= last; ++handle)
         handles.push_back(static_cast<std::uint32_t>(handle));
@@ -98,7 +98,7 @@ class RowReader {
     const auto& [first, last, handle] = numbers;
     const bool is_sound = handle >= 0 && first >= 0 && last >= first && last - first < room_ &&
                           handle <= max_handle - (last - first);
-    if (!is_sound) return row.fault(fmt::format("{} is no run of ids", row.text()));
+    if (!is_sound) return row.fault(fmt::format("{} is not a range of ids", row.text()));
     room_ -= last - first + 1;
     for (std::int64_t id = first; id <= last; ++id)
       map_.emplace_back(id, std::vector{static_cast<std::uint32_t>(handle + (id - first))});

@@ -5,6 +5,8 @@
 #include "ops/kernel_forms.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "depute/program/infer.h"
 #include "ops/idioms.h"
@@ -99,6 +101,31 @@ Replacement with_dimension(Builder& b, const OpCall& call) {
   }
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
   return in_sizes_of(b, call, std::move(results));
+}
+
+Replacement with_wrapped_dims(Builder& b, const OpCall& call) {
+  Ints dims = call.ints("dim");
+  if (std::ranges::all_of(dims, [](std::int64_t dim) { return dim >= 0; })) return as_it_is();
+  for (std::int64_t& dim : dims)
+    if (dim < 0) dim += static_cast<std::int64_t>(call.tensor("self").rank());
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  args[static_cast<std::size_t>(call.def().arg_index(Name("dim")))] = dims;
+  return one(b.call(call.def().name.str(), args));
+}
+
+Replacement with_bounds_of_type(Builder& b, const OpCall& call) {
+  const ScalarType dtype = promoted_type(call);
+  if (!is_floating(dtype) || dtype == ScalarType::F64) return as_it_is();
+  const double largest = dtype == ScalarType::F16 ? 65504 : std::numeric_limits<float>::max();
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  bool is_changed = false;
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    if (!call[i].is_number() || !std::isfinite(call[i].as_double())) continue;
+    if (std::abs(call[i].as_double()) <= largest) continue;
+    args[i] = std::copysign(std::numeric_limits<double>::infinity(), call[i].as_double());
+    is_changed = true;
+  }
+  return is_changed ? one(b.call(call.def().name.str(), args)) : as_it_is();
 }
 
 Replacement remainder_by_floor(Builder& b, const OpCall& call) {
@@ -239,16 +266,13 @@ Replacement sum_of_product(Builder& b, const OpCall& call) {
 
 Replacement sum_in_f32(Builder& b, const OpCall& call) {
   const ScalarType dtype = dtype_or(call, call.tensor("self").dtype);
-  if (dtype == ScalarType::Bool && call.tensor("self").dtype != dtype) {
-    std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-    args[0] = to_dtype(b, b.own(call.value("self")), dtype);
-    return one(b.call(call.def().name.str(), args));
-  }
-  if (!is_half_precision(dtype)) return with_dimension(b, call);
+  const bool is_truth = dtype == ScalarType::Bool && call.tensor("self").dtype != dtype;
+  if (!is_truth && !is_half_precision(dtype)) return with_dimension(b, call);
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  Value* wide = to_dtype(b, b.own(call.value("self")), ScalarType::F32);
-  args[0] = call.tensor("self").rank() == 0 ? reshape(b, wide, {1}) : wide;
-  args[static_cast<std::size_t>(call.def().arg_index(Name("dtype")))] = ScalarType::F32;
+  const ScalarType summed = is_truth ? dtype : ScalarType::F32;
+  Value* converted = to_dtype(b, b.own(call.value("self")), summed);
+  args[0] = call.tensor("self").rank() == 0 ? reshape(b, converted, {1}) : converted;
+  args[static_cast<std::size_t>(call.def().arg_index(Name("dtype")))] = summed;
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
   for (Value*& value : results) value = to_dtype(b, value, dtype);
   return in_sizes_of(b, call, std::move(results));

@@ -9,6 +9,10 @@ namespace depute::internal {
 
 // For kernels that need a dimension: 0-d tensors get one, which is removed from the results.
 Replacement with_dimension(Builder& b, const OpCall& call);
+// For kernels that take no negative dimensions in `dim`.
+Replacement with_wrapped_dims(Builder& b, const OpCall& call);
+// For kernels that take no bounds beyond the result's type: in floating-point types those are infinite.
+Replacement with_bounds_of_type(Builder& b, const OpCall& call);
 // Remainders of integers with the divisor's sign: a - floor(a / b) * b.
 Replacement remainder_by_floor(Builder& b, const OpCall& call);
 // Powers of integers by squaring, since the kernel computes in f64.

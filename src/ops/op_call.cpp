@@ -229,7 +229,7 @@ Status check_results(const Node& node, const OpDef& def) {
     if (is_nothing(results[i])) continue;
     bool is_tensor = def.returns[i].type == ArgType::Tensor;
     if (results[i]->type().is_tensor() != is_tensor) {
-      return bad_call(node, fmt::format("result {} is {} tensor", i, is_tensor ? "no" : "a"));
+      return bad_call(node, fmt::format("result {} is {}a tensor", i, is_tensor ? "not " : ""));
     }
   }
   return {};

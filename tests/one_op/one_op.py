@@ -73,6 +73,8 @@ def operators(depute_text, patterns):
 # --- what the results should be
 
 HALVES = (torch.float16, torch.bfloat16)
+# Recurrent layers, where each step takes on what the one before it rounded: torch keeps more digits of the sums of a step.
+STEPS = re.compile(r"aten\.(lstm|gru|rnn_(tanh|relu))\.")
 # Sums of f32 in other orders differ; so do infinities and NaNs in them, and in products with 0 (Case.settled).
 # Which of equal elements an operator picks has no rule in torch: their values are compared, and what the indices point to.
 PICKS = re.compile(r"aten\.(topk|kthvalue|median|nanmedian|mode)\.")
@@ -87,11 +89,11 @@ LOSSES = re.compile(r"aten\.(multi_margin_loss|multilabel_margin_loss|binary_cro
 POLYNOMIALS = re.compile(r"aten\.special_\w+_polynomial_\w+\.")
 
 
-def compare(got, want, exact=None):
+def compare(got, want, exact=None, half_tolerance=2e-2):
     if len(got) != len(want):
         return f"{len(got)} outputs instead of {len(want)}"
     for place, (a, b, right) in enumerate(zip(got, want, exact or want)):
-        message = difference(a, b, 2e-2 if b.dtype in HALVES else 2e-3, right)
+        message = difference(a, b, half_tolerance if b.dtype in HALVES else 2e-3, right)
         if message:
             return f"output {place}: {message}"
     return ""
@@ -129,6 +131,17 @@ def tensors_of(arguments):
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, torch.Tensor):
                 yield each
+
+
+def is_open_power(arguments, is_whole):
+    """Whether a logspace holds numbers beyond 32 bits, which C++ leaves open as integers, or the powers of a negative number,
+    whose sign changes with each exponent."""
+    start, end, base = (complex(told(arguments, name, 10.0)) for name in ("start", "end", "base"))
+    if told(arguments, "dtype") == torch.uint8:
+        start, end = start.real % 256, end.real % 256
+    if not all(abs(n.real) < 1e4 for n in (start, end)):
+        return is_whole or base.real < 0
+    return is_whole and not all(n.real * math.log10(abs(base.real) or 1) < 9 for n in (start, end))
 
 
 def is_undefined(arguments, results):
@@ -216,8 +229,8 @@ def picks_the_same(arguments, got, want):
     source = source if source.dim() else source.reshape(1)
     is_unordered = any(argument.name == "sorted" and value is False for argument, value in arguments)
     ordered = lambda t: t.sort(dim).values if is_unordered and t.dim() else t  # noqa: E731
-    for a, b in zip(got, want):
-        if a.dtype != torch.int64 or torch.equal(a, b) or a.shape != b.shape:
+    for a, b in zip(got[1:], want[1:]):  # indices stand behind the values
+        if torch.equal(a, b) or a.shape != b.shape:
             continue
         if not bool(((a >= 0) & (a < source.shape[dim])).all()):
             return False
@@ -255,12 +268,13 @@ class Case:
         return len(turned) == len(self.want) and not compare([turn(t) for t in turned], self.want)
 
     def is_unset(self):
-        """Whether torch gives a variable that it did not set, or numbers that it wrote over: of a transform along a negative
-        dimension elements overlap."""
+        """Whether torch gives a variable that it did not set, or numbers of other rows: its transforms take no negative
+        dimension, and do not say so."""
         if LOSSES.match(self.name) and any(t.numel() == 0 for t in tensors_of(self.arguments)):
             return True
-        overlaps = lambda t: t.numel() > 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride()))  # noqa: E731
-        if self.name.startswith("aten._fft_") and any(t.numel() and overlaps(t) for t in self.want):
+        if "logspace" in self.name and is_open_power(self.arguments, any(is_whole(t) for t in self.want)):
+            return True
+        if self.name.startswith("aten._fft_") and any(dim < 0 for dim in told(self.arguments, "dim", ())):
             return True
         if self.name.startswith("aten.copysign.") and any(bool(t.isnan().any()) for t in tensors_of(self.arguments[1:])):
             return True  # a NaN has a sign that conversions change
@@ -361,7 +375,7 @@ class Case:
 
     def judge(self, got, backend):
         want = self.want_tensors
-        message = compare(got, want)
+        message = compare(got, want, half_tolerance=4e-2 if STEPS.match(self.name) else 2e-2)
         if not message:
             return ""
         if "linalg_cholesky" in self.name and len(want) == 2:

@@ -70,7 +70,7 @@ BAD = {
     "partition-no-such-word": ["worker.bad-answer", "'perhaps'"],
     "partition-no-such-constant": ["worker.bad-answer", "no input"],
     "partition-unasked": ["worker.bad-answer", "an unexpected answer"],
-    "preprocess-handles-backwards": ["worker.bad-answer", "[3,1] are no debug handles"],
+    "preprocess-handles-backwards": ["worker.bad-answer", "[3,1] is not a range of debug handles"],
     "preprocess-handles-long": ["worker.bad-answer", "no debug handles"],
     "preprocess-handles-again": ["worker.bad-answer", "no debug handles"],
     "preprocess-nothing": ["worker.bad-answer", "'result'"],

@@ -54,6 +54,14 @@ FAULTS = {
     "distances_of_order_0_with_nan": ("aten._cdist_forward.default", [torch.tensor([[math.nan, 1.0], [2.0, 3.0]]), torch.rand(3, 2), 0.0, None]),
     "index_add_of_integers_by_a_fraction": ("aten.index_add.default", [INT([1, 2, 3]), 0, INT([0, 0]), INT([5, 6]), 1.75]),
     "renorm_of_a_large_order": ("aten.renorm.default", [torch.tensor([[-3.5, 2.5, -0.5]]), 1e30, -1, 3.0]),
+    "clamp_beyond_its_type": ("aten.clamp.default", [torch.rand(4), math.nan, 1e300]),
+    "leaky_relu_of_an_infinite_slope": ("aten.leaky_relu.default", [torch.tensor([-1.0, 0.0, 2.0]), -math.inf]),
+    "scaled_quotient_in_half_precision": (
+        "aten.addcdiv.default",
+        [torch.tensor(-0.5).half(), torch.tensor(0.0).half(), torch.tensor(-2.5).half(), 1 << 31],
+    ),
+    "truth_of_a_number_summed_up": ("aten.cumsum.default", [torch.tensor(0.5), -1, torch.bool]),
+    "large_power_of_a_complex_number": ("aten.pow.Tensor_Scalar", [torch.tensor([-1.0 + 0j, 0.5 - 0.5j, 0j]), 1e30]),
     "log_softmax_of_a_number": ("aten._log_softmax.default", [torch.tensor(7.0, dtype=torch.float64), -1, False]),
     "gradient_at_integers_that_return": ("aten.gradient.tensorarrayint", [INT([3, 5, 8, 1, 2]), [INT([0, -5, 2, 0, 2])], 0, 1]),
     "gradient_at_integers_of_equal_distance": ("aten.gradient.tensorarrayint", [INT([3, 5, 8, 1, 2]), [INT([0, -3, -3, 0, -3])], 0, 1]),
@@ -188,6 +196,10 @@ REFUSED = {
     "range_to_a_complex_number": ("aten.linspace.Scalar_Tensor", [5, torch.tensor(-1 + 2j), 7, torch.complex64]),
     "distances_of_a_negative_order": ("aten._pdist_forward.default", [torch.rand(3, 2), -1.0]),
     "strides_beyond_32_bits": ("aten.conv3d.default", [torch.rand(0, 1, 8, 2, 1), torch.rand(1, 1, 1, 1, 1), None, [2, 3, 1], [0, 2**31, 2], [2, 1, 1]]),
+    "dilation_beyond_32_bits": ("aten.im2col.default", [torch.rand(1, 1, 5, 3), [3, 1], [2**63 - 1, 1], [0, 0], [1, 3]]),
+    "step_beyond_32_bits": ("aten.unfold_copy.default", [torch.rand(4, 5), 1, 4, 2**63 - 1]),
+    "einsum_of_two_types": ("aten.einsum.default", ["ij,jk->ik", [torch.rand(1, 1), INT([[-1]])], None]),
+    "weight_norm_by_another_norm": ("aten._weight_norm.default", [torch.rand(3, 2, 4), torch.rand(3, 1, 4), 0]),
     "nearest_by_another_factor": ("aten.upsample_nearest1d.default", [torch.rand(1, 1, 3), [4], 0.5]),
 }
 

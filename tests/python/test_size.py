@@ -181,7 +181,7 @@ def test_a_planted_duplicate_is_found(backend, kind, tmp_path):
     assert duplicate["saves"] == ledger["savable"] == first["bytes"]
     assert duplicate["copies"] == [first, second]
     text = depute("size", out).stdout
-    assert f"sharing would save {first['bytes']}\n" in text
+    assert f"sharing them would save {first['bytes']}\n" in text
     assert f"    at {second['offset']}: {kind} {second['name'].removeprefix('xnn:')}, {second['owner']}\n" in text
 
 

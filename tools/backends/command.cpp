@@ -64,7 +64,8 @@ Json json_of(const BackendEntry& entry) {
   Json entry_json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
   entry_json["options"] = Json::object();
   for (const auto& [key, meaning] : options_of(entry)) entry_json["options"][key] = meaning;
-  entry_json["support"] = Json::parse(support_json(support_matrix(entry).value_or(std::vector<SupportRow>())));
+  entry_json["support"] =
+      Json::parse(support_json(support_matrix(entry).value_or(std::vector<SupportRow>())));
   return entry_json;
 }
 

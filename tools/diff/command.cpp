@@ -78,7 +78,7 @@ Status check_arguments(const DiffArguments& arguments) {
   if (arguments.before == "-" || arguments.after == "-")
     return failure("usage", "-", "what is compared has to be a file");
   if (arguments.page.empty() || arguments.page.ends_with(".html")) return {};
-  return failure("usage", "--page", fmt::format("'{}' is no name of a .html file", arguments.page));
+  return failure("usage", "--page", fmt::format("'{}' does not end in .html", arguments.page));
 }
 
 // A .pte has no nodes and a report has no bytes, so they have nothing to compare.

@@ -35,7 +35,7 @@ Status check_extract(const ExtractArguments& arguments) {
   if (chosen != 1)
     return failure("usage", "", "one of --delegate, --nodes and --module says what is extracted");
   if (!arguments.output.ends_with(".pt2") && !arguments.output.ends_with(".ir"))
-    return failure("usage", "-o", fmt::format("'{}' is no name of a .pt2 or .ir file", arguments.output));
+    return failure("usage", "-o", fmt::format("'{}' does not end in .pt2 or .ir", arguments.output));
   if (arguments.inputs.empty() != arguments.sample.empty())
     return failure("usage", "--inputs", "--inputs and --sample go together",
                    "--sample has the model's inputs, --inputs becomes those of the part");

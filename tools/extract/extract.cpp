@@ -43,7 +43,7 @@ Result<Part> part_of(Program whole, Name delegate, Name method) {
   const Delegate* found = whole.find_delegate(delegate);
   auto program = std::make_shared<Program>(clone(*found->original));
   if (!program->delegates.empty())
-    return no_such(delegate.str(), "it calls delegates of its own, which are no nodes any more");
+    return no_such(delegate.str(), "it calls delegates of its own, which are no longer nodes");
   TRY_STATUS(expand_backend_ops(*program, BackendOpsToExpand::All));
   return Part{
       .program = std::move(program), .whole = std::move(whole), .delegate = delegate, .method = method};

@@ -184,7 +184,7 @@ class LockReader {
   LockReader(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
   Result<Lock> run() {
-    if (next() != lock_title) return refuse("is no lock of this version of Depute");
+    if (next() != lock_title) return refuse("is not a lock of this version of Depute");
     Lock lock;
     while (!is_end_) {
       const std::string_view line = next();

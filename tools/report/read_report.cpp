@@ -35,7 +35,7 @@ Status check_version(const Json& root) {
   TRY(Json version, root.field("version"));
   TRY(std::int64_t number, version.integer());
   if (number == report_version) return {};
-  return version.fault("is no version of the report that is known here");
+  return version.fault("is an unknown version of the report");
 }
 
 Result<Report> read_object(std::span<const std::byte> json, const std::string& name) {

@@ -43,7 +43,7 @@ class Repeats {
   std::unordered_map<Name, std::size_t> fold_of_;  // of each delegate that is folded
 };
 
-// Delegates in a row that are apart for one reason, each from the next.
+// Delegates in a row that are apart for one reason, each from the one after it.
 struct SplitRun {
   Name first;
   Name last;

@@ -51,7 +51,7 @@ void add_splits(const Report& report, const ExplainOptions& options, doc::Docume
   });
   for (const SplitRun& run : split_runs(splits))
     document.print("{} {} {} are apart{}: {}", run.first.str(), run.pairs == 1 ? "and" : "to", run.last.str(),
-                   run.pairs == 1 ? "" : ", each from the next", run.text);
+                   run.pairs == 1 ? "" : ", each from the one after it", run.text);
   if (const std::size_t more = report.splits.omitted; more > 0 && options.node.empty())
     document.print("and {} more {} of delegates", more, more == 1 ? "pair" : "pairs");
 }

@@ -91,7 +91,7 @@ std::string reasons_text(const NodeReport& node) {
     if (!text.empty()) text += ", ";
     text += reason_text(backend, verdict);
   }
-  return text.empty() ? "no backend was asked" : text;
+  return text.empty() ? "no backend was given" : text;
 }
 
 void NodeCost::add(const Report& report, const NodeReport& node) {

@@ -136,7 +136,7 @@ doc::Table size_table(const ByteLedger& ledger, std::size_t top) {
 
 void add_duplicates(const ByteLedger& ledger, std::size_t top, doc::Document& document) {
   if (ledger.duplicates.empty()) return;
-  document.print("bytes that are there several times; sharing would save {}", ledger.savable());
+  document.print("bytes that occur more than once; sharing them would save {}", ledger.savable());
   const std::size_t shown = shown_of(ledger.duplicates.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     const Duplicate& duplicate = ledger.duplicates[i];

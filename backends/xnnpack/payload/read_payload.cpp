@@ -56,7 +56,7 @@ struct CheckLists {
 Fault check_value(const wire::Value& value) {
   const wire::QuantTensor* quantized = quantized_of(value);
   const wire::Tensor* tensor = quantized != nullptr ? quantized->tensor() : value.value_as_Tensor();
-  if (tensor == nullptr) return "is no tensor";
+  if (tensor == nullptr) return "is not a tensor";
   if (tensor->dims() != nullptr) {
     if (Fault fault = check_list(tensor->dims()); !fault.empty()) return fault;
   }

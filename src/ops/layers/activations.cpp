@@ -87,10 +87,15 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 
-// The kernel takes no slope that its type does not hold.
+// The kernel takes no slope that its type does not hold, and leaves 0 as it is where the slope is infinite.
 Replacement leaky_relu_in_range(Builder& b, const OpCall& call) {
   const ScalarType dtype = call.tensor("self").dtype;
   const Argument& slope = call["negative_slope"];
+  if (slope.is_number() && !std::isfinite(slope.as_double())) {
+    Value* is_positive = b.call("aten.gt.Scalar", {call["self"], 0});
+    Value* product = b.call("aten.mul.Tensor", {call["self"], slope.as_double()});
+    return one(b.call("aten.where.self", {is_positive, call["self"], product}));
+  }
   constexpr double most = 65504;  // of f16
   if (dtype != ScalarType::F16 || !slope.is_number() || std::abs(slope.as_double()) <= most)
     return std::vector<Value*>{};

@@ -325,6 +325,12 @@ Types infer_weight_norm(const OpCall& call) {
   const bool is_whole = call.integer("dim") == -1;
   if (!is_whole && call.tensor("g").rank() != call.tensor("v").rank())
     return argument_error("weight norm requires 'g' and 'v' of the same rank");
+  TRY(const std::size_t kept, wrap_dim(call.integer("dim"), call.tensor("v").rank()));
+  for (std::size_t i = 0; !is_whole && i < call.tensor("g").rank(); ++i) {
+    const SymInt& size = call.tensor("g").sizes[i];
+    if (i != kept && size.is_constant() && size != 1)
+      return argument_error("weight norm requires one number of 'g' for each index of its dimension");
+  }
   return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
 }
 Replacement weight_norm(Builder& b, const OpCall& call) {

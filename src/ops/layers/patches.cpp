@@ -6,6 +6,8 @@
 //         view(p, [n, c * 4, (h - 1) * (w - 1)])
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
@@ -22,6 +24,8 @@ struct Patches {
 Result<Ints> pair_of(const OpCall& call, std::string_view name) {
   if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' must be constant", name));
   Ints values = call.ints(name);
+  const bool is_small = std::ranges::all_of(values, [](std::int64_t n) { return n == static_cast<int>(n); });
+  if (!is_small) return argument_error(fmt::format("'{}' has a value beyond 32 bits", name));
   if (values.size() == 1) values.push_back(values[0]);
   if (values.size() == 2) return values;
   return argument_error(fmt::format("'{}' has {} values for 2 spatial dimensions", name, values.size()));

@@ -76,6 +76,12 @@ void for_each_window(const Triple& sizes, const Window& window, const Triple& mo
   }
 }
 
+bool has_window_of_padding(const Triple& sizes, const Window& window, const Triple& moves) {
+  bool found = false;
+  for_each_window(sizes, window, moves, [&](const Triple&, const auto& places) { found |= places.empty(); });
+  return found;
+}
+
 // Returns the place of the first largest element, or of the last NaN if there is one.
 template <typename T>
 std::int64_t largest_place(const T* image, const std::vector<std::int64_t>& places) {
@@ -93,7 +99,7 @@ std::vector<std::int64_t> places_of_max(const Images& images, const Elements<T>&
   for (std::size_t i = 0; i < images.count; ++i) {
     const T* image = elements.span().data() + i * static_cast<std::size_t>(volume(images.sizes));
     for_each_window(images.sizes, window, moves, [&](const Triple&, const std::vector<std::int64_t>& places) {
-      result.push_back(places.empty() ? 0 : largest_place(image, places));
+      result.push_back(largest_place(image, places));
     });
   }
   return result;
@@ -106,6 +112,8 @@ Contents max_pool_with_indices(const KernelCall& call) {
   TRY(Triple moves,
       window_moves(images.sizes, window, call.boolean("ceil_mode") ? Rounding::Up : Rounding::Down));
   if (volume(images.sizes) == 0) return bad_arguments("the image has no elements");
+  if (has_window_of_padding(images.sizes, window, moves))
+    return bad_arguments("a window holds no element of the image");
   ScalarType dtype = call.result_type();
   TRY(Domain domain, domain_of(dtype));
   Shape sizes = images.with_sizes(moves);

@@ -73,6 +73,15 @@ ComplexTerm whole_power(const ComplexTerm& z, int exponent) {
 }
 constexpr int largest_whole_power = 4;
 
+// Computes exp(w log(z)). The angles of a large exponent are beyond what sines of f32 reduce in every backend.
+ComplexTerm power_of(const ComplexTerm& z, const ComplexTerm& w, bool is_large) {
+  const ComplexTerm exponent = w * log(z);
+  if (!is_large) return exp(exponent);
+  const ScalarType type = exponent.real.dtype();
+  const ComplexTerm wide = exp({exponent.real.to(ScalarType::F64), exponent.imaginary.to(ScalarType::F64)});
+  return {wide.real.to(type), wide.imaginary.to(type)};
+}
+
 }  // namespace
 
 ComplexTerm complex_operand(Builder& b, const OpCall& call, std::string_view name) {
@@ -202,8 +211,10 @@ Replacement complex_quotient(Builder& b, const OpCall& call) {
 // exp(w log(z)); of zero, whose logarithm is -inf, it is 0, infinite or NaN by the sign of w's real part.
 Replacement complex_power(Builder& b, const OpCall& call) {
   const ComplexTerm z = complex_operand(b, call, "self");
+  bool is_large = false;
   if (const Argument& exponent = call["exponent"]; exponent.is_number()) {
     const double power = exponent.as_double();
+    is_large = std::abs(power) > 1e5;
     if (power == 0) return result({z.real.call("aten.full_like.default", {1}), z.imaginary * 0.0});
     for (int whole = 1; whole <= largest_whole_power; ++whole) {
       if (power == whole) return result(whole_power(z, whole));
@@ -213,7 +224,7 @@ Replacement complex_power(Builder& b, const OpCall& call) {
     if (power == -0.5) return result(rsqrt(z));
   }
   const ComplexTerm w = complex_operand(b, call, "exponent");
-  const ComplexTerm power = exp(w * log(z));
+  const ComplexTerm power = power_of(z, w, is_large);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const Term is_small = w.real > 0;
   const Term real = where(is_small, 0.0, where(w.real < 0, infinity, z.real * nan));

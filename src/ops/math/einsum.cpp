@@ -240,6 +240,9 @@ Replacement einsum(Builder& b, const OpCall& call) {
   TRY(Equation equation, equation_of(call));
   TRY(LabelSizes sizes, read_sizes(call, equation));
   std::vector<Value*> tensors = b.own(call.values("tensors"));
+  for (const Value* tensor : tensors)
+    if (tensor->tensor().dtype != tensors[0]->tensor().dtype)
+      return type_error("einsum requires tensors of one element type");
   Contraction contraction(b, sizes);
   std::vector<Labeled> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {

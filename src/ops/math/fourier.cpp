@@ -14,6 +14,7 @@
 
 #include "depute/program/builder.h"
 #include "ops/idioms.h"
+#include "ops/kernel_forms.h"
 #include "ops/math/complex_forms.h"
 #include "ops/math/formula.h"
 #include "ops/op_table.h"
@@ -416,7 +417,8 @@ std::span<const OpLine> fourier_ops() {
       {"aten._fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
        accepting("self f32 f64 to_complex", on_complex(r2c, kernel("_fft_r2c.out", infer_r2c)))},
       {"aten._fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size)",
-       accepting("self c64 c128", on_complex(c2r, kernel("_fft_c2r.out", infer_c2r)))},
+       accepting("self c64 c128",
+                 on_complex(c2r, fitted(with_wrapped_dims, kernel("_fft_c2r.out", infer_c2r))))},
       {"aten.fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None)",
        in_autocast(AutocastF32, transform<FourierKind::Complex, true>())},
       {"aten.fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None)",

@@ -160,7 +160,7 @@ std::span<const OpLine> pointwise_ops() {
                     InPlaceVariant | PromotesToFloat)},
       {"aten.square(Tensor self)", derived(text<"pow.Tensor_Scalar(self, 2)">, Pointwise | InPlaceVariant)},
       {"aten.clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
-       clamping("clamp.out", "self min max", InPlaceVariant)},
+       fitted(with_bounds_of_type, clamping("clamp.out", "self min max", InPlaceVariant))},
       {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
        clamping("clamp.Tensor_out", "self min max", InPlaceVariant)},
       {"aten.clamp_min(Tensor self, Scalar min)",

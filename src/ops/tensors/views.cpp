@@ -154,9 +154,12 @@ Types infer_unfold(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, wrap_dim(call.integer("dimension"), self.rank()));
   SymInt window = as_sym_int(call["size"]);
+  const SymInt step = as_sym_int(call["step"]);
+  if (step.is_constant() && step.value() > std::numeric_limits<int>::max())
+    return argument_error("'step' is beyond 32 bits");
   if (self.rank() == 0) return tensor_result(self.dtype, {window});
   Dims sizes = self.sizes;
-  sizes[dim] = floor_div(sizes[dim] - window, as_sym_int(call["step"])) + 1;
+  sizes[dim] = floor_div(sizes[dim] - window, step) + 1;
   sizes.push_back(window);
   return tensor_result(self.dtype, std::move(sizes));
 }

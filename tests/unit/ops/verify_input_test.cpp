@@ -65,7 +65,8 @@ TEST(VerifyInput, RefusesResultsThatDoNotFitTheirSchema) {
   EXPECT_THAT(fault_of("aten.relu.default(%x)\nreturn %x"), HasSubstr("got 0 results; expected 1"));
   EXPECT_THAT(fault_of("%y: f32[2, 3], %z: f32[2, 3] = aten.relu.default(%x)\nreturn %y"),
               HasSubstr("got 2 results; expected 1"));
-  EXPECT_THAT(fault_of("%y: sym_int = aten.relu.default(%x)\nreturn %x"), HasSubstr("result 0 is no tensor"));
+  EXPECT_THAT(fault_of("%y: sym_int = aten.relu.default(%x)\nreturn %x"),
+              HasSubstr("result 0 is not a tensor"));
   EXPECT_THAT(fault_of("%y: f32[2] = aten.sym_size.int(%x, 0)\nreturn %x"),
               HasSubstr("result 0 is a tensor"));
   EXPECT_EQ(fault_of("%y: none = aten.relu.default(%x)\nreturn %x"), "sound");

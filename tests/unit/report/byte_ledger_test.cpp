@@ -321,7 +321,7 @@ TEST(ByteLedger, PlantedDuplicatesAreFound) {
     EXPECT_EQ(duplicate.copies[1].offset, second.offset);
     EXPECT_EQ(ledger->savable(), first.bytes);
     EXPECT_THAT(ledger_text(*ledger, 0),
-                HasSubstr("sharing would save " + std::to_string(first.bytes) + "\n"));
+                HasSubstr("sharing them would save " + std::to_string(first.bytes) + "\n"));
   }
 }
 
