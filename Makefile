@@ -96,19 +96,19 @@ test-upstream:  ## ExecuTorch's own tests of its XNNPACK backend and of operator
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	@scripts/build_wheel.sh --install
-	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/test_upstream_xnnpack.py tests/python/test_operator_suite.py
+	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/upstream/test_upstream_xnnpack.py tests/python/ops/test_operator_suite.py
 
 test-openvino: openvino  ## models lowered by the openvino backend, in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	.venv/bin/python tests/models/export_models.py
-	.venv/bin/python -m pytest -q tests/python/test_openvino.py
+	.venv/bin/python -m pytest -q tests/python/models/test_openvino.py
 
 test-wheels:  ## pip install of a clone, and wheels for several versions of Python
 	@scripts/install_system.sh wheel
 	@scripts/install_python.sh test
 	@scripts/build_wheel.sh --install
-	WHEELS=all .venv/bin/python -m pytest -q tests/python/test_wheels.py
+	WHEELS=all .venv/bin/python -m pytest -q tests/python/package/test_wheels.py
 
 test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test
@@ -116,7 +116,7 @@ test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files 
 	@scripts/build.sh asan all
 	ctest --preset asan
 	scripts/fuzz.sh $(FUZZ_SECONDS)
-	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py tests/python/test_one_op.py
+	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/models/test_samples.py tests/python/cli/test_damaged.py tests/python/ops/test_one_op.py
 
 test-python-asan:  ## the Python package's tests under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test
@@ -148,7 +148,7 @@ screenshots:  ## the HTML report in a browser, as pictures: README's in docs/ima
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	.venv/bin/python tests/models/export_models.py
-	.venv/bin/python tests/python/report_pages.py
+	.venv/bin/python tests/python/cli/report_pages.py
 
 format:  ## clang-format over all C++ files
 	@scripts/install_system.sh format

@@ -156,7 +156,7 @@ def trials(folder, tests):
     order = [name for name in dict.fromkeys(first + names) if name in names]
     programs = {path.name: str(path) for path in BUILD.glob("tests/**/depute_*_tests")}
     units = [(name, [programs[name], "--gtest_fail_fast", "--gtest_brief=1"]) for name in order]
-    tables = ("depute", [str(python), "-m", "pytest", "-q", "-x", "tests/python/test_kernel_table.py"])
+    tables = ("depute", [str(python), "-m", "pytest", "-q", "-x", "tests/python/ops/test_kernel_table.py"])
     return [text, *units] + ([tables] if python.exists() else [])
 
 
@@ -238,7 +238,7 @@ def main():
     files = [pathlib.Path(os.path.relpath(ROOT / path, ROOT)) for path in files]
     of_package = [path for path in files if path.parts[0] == "python"]
     if of_package and not options.python:
-        parser.error("changes of the Python package need tests: --python test_package.py, for one")
+        parser.error("changes of the Python package need tests: --python package/test_package.py, for one")
     copy_tree()
     is_compiled = any(path.suffix == ".cpp" for path in files)
     if is_compiled:

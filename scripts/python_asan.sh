@@ -22,4 +22,4 @@ cp build/asan/python/_depute*.so $package/depute/
 preload=
 for library in asan ubsan stdc++; do preload+="$(c++ -print-file-name=lib$library.so) "; done
 LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$PWD/$package DEPUTE_BIN=build/asan/depute \
-  "$python" -m pytest -q tests/python/test_package*.py -k "not memory_stays_flat and not wheel_works_alone and not stubs" "$@"
+  "$python" -m pytest -q tests/python/package/test_package*.py -k "not memory_stays_flat and not wheel_works_alone and not stubs" "$@"

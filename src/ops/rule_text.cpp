@@ -197,9 +197,7 @@ constexpr std::string_view shared_rules[] = {
     "relu6_of(x) = hardtanh(x, 0, 6)",
     "is_negative(x) = is_float(x) ? atan2(x, scalar_tensor(-1, dtype(x))) < 0 : x < 0",  // also of -0
     "power_of_two(x) = pow.Scalar(2.0, x)",                                              // exact for integers
-    "is_large(n) = is_number(n) ? n > 65504 | n < -65504 : false",                       // beyond f16
-    "scaled_sum(a, b, factor) = factor == 1 ? add.Tensor(a, b) : is_large(factor) ? as_result(add.Tensor("
-    "computed(a), computed(b) * factor)) : add.Tensor(a, b * factor)",
+    "scaled_sum(a, b, factor) = add.Tensor(a, factor == 1 ? b : b * factor)",
     // log(1 + exp(beta * x)) / beta, or x itself where this could overflow
     "softplus_of(x, beta, threshold) = scaled = beta == 1 ? x : x * beta; soft = log1p(exp(scaled)); "
     "whole = beta == 1 ? soft : soft / beta; where(scaled > threshold, x, whole)",

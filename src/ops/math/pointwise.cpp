@@ -2,8 +2,10 @@
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
 #include "depute/program/builder.h"
+#include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/math/complex_functions.h"
+#include "ops/math/formula.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
 #include "ops/rule_text.h"
@@ -78,6 +80,21 @@ constexpr OpRules power(const char* out, const char* promotes, OpFlag flags = No
   return {.flags = Core | Pointwise | flags, .out = out, .promotes = promotes, .infer = infer_promoted};
 }
 
+// self + value * (tensor1 op tensor2), in the type that eager PyTorch computes in; among integers `value` is one.
+template <Text op>
+Replacement sum_with_scaled(Builder& b, const OpCall& call) {
+  const ScalarType dtype = promoted_type(call), computed = compute_type(dtype);
+  const Argument& value = call["value"];
+  Term scaled =
+      operand(computed, b, call, "tensor1").call(op, {operand(computed, b, call, "tensor2").value()});
+  if (value.is_number() && is_integral(dtype)) {
+    scaled = scaled * static_cast<std::int64_t>(value.as_double());
+  } else if (!value.is_number() || value.as_double() != 1) {
+    scaled = scaled * value;
+  }
+  return one((operand(computed, b, call, "self") + scaled).to(dtype).value());
+}
+
 Types infer_clamp(const OpCall& call) {
   if (call["min"].is_none() && call["max"].is_none())
     return argument_error("clamp requires a lower or an upper bound");
@@ -149,15 +166,9 @@ std::span<const OpLine> pointwise_ops() {
        on_complex(complex_power, fitted(power_by_squaring, power("pow.Scalar_out", "self exponent")))},
       {"aten.atan2(Tensor self, Tensor other)", binary("atan2.out", InPlaceVariant | PromotesToFloat)},
       {"aten.addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
-       by_promotion("self tensor1 tensor2",
-                    text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first * "
-                         "tensor2, value)">,
-                    InPlaceVariant)},
+       formula(sum_with_scaled<"aten.mul.Tensor">, InPlaceVariant, "self tensor1 tensor2")},
       {"aten.addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
-       by_promotion("self tensor1 tensor2",
-                    text<"first = is_number(tensor1) ? tensor1 : promoted(tensor1); scaled_sum(self, first / "
-                         "tensor2, value)">,
-                    InPlaceVariant | PromotesToFloat)},
+       formula(sum_with_scaled<"aten.div.Tensor">, InPlaceVariant | PromotesToFloat, "self tensor1 tensor2")},
       {"aten.square(Tensor self)", derived(text<"pow.Tensor_Scalar(self, 2)">, Pointwise | InPlaceVariant)},
       {"aten.clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
        fitted(with_bounds_of_type, clamping("clamp.out", "self min max", InPlaceVariant))},

@@ -119,7 +119,8 @@ Contents sort(const KernelCall& call) {
 }
 
 Contents topk(const KernelCall& call) {
-  return first_of_sorted(call, call.integer("dim"), call.integer("k"),
+  const bool is_number = sizes_of(call.tensor("self")).empty();  // of which any k is 1
+  return first_of_sorted(call, call.integer("dim"), is_number ? 1 : call.integer("k"),
                          call.boolean("largest") ? Order::Descending : Order::Ascending);
 }
 

@@ -50,7 +50,7 @@ std::multiset<std::string> tests_in(const fs::path& place) {
   std::size_t star = name.find('*');
   bool is_folder = fs::is_directory(place);
   std::multiset<std::string> names;
-  for (const auto& entry : fs::directory_iterator(is_folder ? place : place.parent_path())) {
+  for (const auto& entry : fs::recursive_directory_iterator(is_folder ? place : place.parent_path())) {
     std::string file = entry.path().filename();
     bool fits = is_folder || file == name ||
                 (star != std::string::npos && file.size() >= name.size() - 1 &&

@@ -60,6 +60,11 @@ FAULTS = {
         "aten.addcdiv.default",
         [torch.tensor(-0.5).half(), torch.tensor(0.0).half(), torch.tensor(-2.5).half(), 1 << 31],
     ),
+    "product_scaled_by_the_whole_of_a_fraction": ("aten.addcmul.default", [INT([9, -2]), INT([3, 4]), INT([5, 7]), -0.5]),
+    "quotient_beyond_half_precision_scaled_by_0": (
+        "aten.addcdiv.default",
+        [torch.ones(2).half(), torch.tensor([3e4, 1.0]).half(), torch.tensor([1e-6, 2.0]).half(), 0.0],
+    ),
     "truth_of_a_number_summed_up": ("aten.cumsum.default", [torch.tensor(0.5), -1, torch.bool]),
     "large_power_of_a_complex_number": ("aten.pow.Tensor_Scalar", [torch.tensor([-1.0 + 0j, 0.5 - 0.5j, 0j]), 1e30]),
     "log_softmax_of_a_number": ("aten._log_softmax.default", [torch.tensor(7.0, dtype=torch.float64), -1, False]),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import DEPUTE, ROOT
 
-WORKER = ROOT / "tests" / "python" / "bad_worker.py"
+WORKER = ROOT / "tests" / "python" / "cli" / "bad_worker.py"
 MODEL = """program
 method forward(%x: f32[2], %y: f32[2]) {
   %a: f32[2] = aten.relu.default(%x) #1

@@ -1,7 +1,6 @@
 """Python's backends and partitioners that return anything at all, raise anything, or block: it is told of where it happens,
 and the process goes on."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -371,7 +370,7 @@ def test_ctrl_c_ends_a_backend_that_blocks(tmp_path):
     """The thread that called is the one that Python interrupts."""
     code = f"""
 import os, signal, sys, threading
-sys.path.insert(0, {os.path.dirname(__file__)!r})
+sys.path[:] = {sys.path!r}
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what starts the tests may ignore it
 import depute
 from test_package_backends import ADD, ByOp, lowered

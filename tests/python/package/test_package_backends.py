@@ -1,7 +1,6 @@
 """Partitioners and backends that are written in Python: ExecuTorch's words, and what goes wrong in them."""
 
 import gc
-import os
 import re
 import subprocess
 import sys
@@ -659,7 +658,7 @@ def test_no_object_is_left_when_python_ends():
     """nanobind counts the objects that nobody has given back."""
     code = f"""
 import sys
-sys.path.insert(0, {os.path.dirname(__file__)!r})
+sys.path[:] = {sys.path!r}
 from depute import _depute
 from test_package_backends import ADD, ByOp, lowered
 edge = lowered([ByOp("EchoBackend", "aten.add.Tensor", constants=True), "xnnpack"], progress=False)

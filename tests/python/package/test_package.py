@@ -93,7 +93,7 @@ def test_stubs_have_the_names_of_the_package():
 
 
 def test_types_of_every_public_name_satisfy_a_strict_checker(tmp_path):
-    script = ROOT / "tests" / "python" / "every_name.py"
+    script = ROOT / "tests" / "python" / "package" / "every_name.py"
     text = script.read_text()
     assert not {name for name in depute.__all__ if not re.search(rf"\bdepute\.{name}\b", text)}
     options = ["--strict", "--config-file=", "--cache-dir", tmp_path / "cache", "--no-error-summary"]
@@ -113,7 +113,7 @@ def test_types_of_every_public_name_satisfy_a_strict_checker(tmp_path):
 
 def test_types_of_every_public_name_satisfy_pyright(tmp_path):
     """basedpyright is pyright in a wheel with its own Node.js, so it needs no network."""
-    text = (ROOT / "tests" / "python" / "every_name.py").read_text()
+    text = (ROOT / "tests" / "python" / "package" / "every_name.py").read_text()
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict"}))
 
     def checked(*arguments):
