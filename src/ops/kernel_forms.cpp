@@ -128,6 +128,13 @@ Replacement with_bounds_of_type(Builder& b, const OpCall& call) {
   return is_changed ? one(b.call(call.def().name.str(), args)) : as_it_is();
 }
 
+Replacement le_by_ge(Builder& b, const OpCall& call) {
+  const bool is_broadcast =
+      call["other"].is_value() && call.tensor("self").sizes != call.tensor("other").sizes;
+  if (!is_broadcast || promoted_type(call) != ScalarType::Bool) return as_it_is();
+  return one(b.call("aten.ge.Tensor", {call["other"], call["self"]}));
+}
+
 Replacement remainder_by_floor(Builder& b, const OpCall& call) {
   if (!is_integral(promoted_type(call))) return as_it_is();
   Value* quotient = b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"});

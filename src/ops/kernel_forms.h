@@ -21,6 +21,8 @@ Replacement power_by_squaring(Builder& b, const OpCall& call);
 // the operand with more elements. For add also multiplies `other` by alpha beforehand if `self` may have one
 // element: the kernel then applies alpha to the wrong operand.
 Replacement of_equal_ranks(Builder& b, const OpCall& call);
+// le of bools that are broadcast: the kernel may compare the operands in the other order.
+Replacement le_by_ge(Builder& b, const OpCall& call);
 // Left shifts by a negative number, or by at least the width of the type, return 0.
 Replacement left_shift_within_width(Builder& b, const OpCall& call);
 // Right shifts by such numbers return only the sign.

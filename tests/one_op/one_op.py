@@ -274,6 +274,8 @@ class Case:
             return True
         if "logspace" in self.name and is_open_power(self.arguments, any(is_whole(t) for t in self.want)):
             return True
+        if STEPS.match(self.name) and any(t.dtype in HALVES and is_wild(t) for t in tensors_of(self.arguments)):
+            return True  # differences of sums without digits
         if self.name.startswith("aten._fft_") and any(dim < 0 for dim in told(self.arguments, "dim", ())):
             return True
         if self.name.startswith("aten.copysign.") and any(bool(t.isnan().any()) for t in tensors_of(self.arguments[1:])):
@@ -382,7 +384,7 @@ class Case:
             got, want = without_factor(got, want[1]), without_factor(want, want[1])
         if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(got, want)) or len(got) != len(want):
             return message
-        got = self.settled(got, backend)
+        given, got = got, self.settled(got, backend)
         if not compare(got, want):
             return ""
         as_floats = lambda value: value.double() if isinstance(value, torch.Tensor) and is_whole(value) else wider(value)  # noqa: E731
@@ -393,7 +395,8 @@ class Case:
                 return ""
         ties = self.nudged_results() if self.name.startswith("quantized_decomposed.") else []  # of which either integer is right
         for exact in (self.results(wider), *of_wholes, *ties):
-            if len(exact) == len(got) and not compare(got, [c.to(b.dtype) for b, c in zip(want, exact)]):
+            near = [c.to(b.dtype) for b, c in zip(want, exact)]
+            if len(exact) == len(got) and not (compare(got, near) and compare(given, near)):
                 return ""  # as near to the number as torch in f64
             if len(exact) == len(want) and not compare(without_open(got, want, exact), want, exact):
                 return ""

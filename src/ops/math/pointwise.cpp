@@ -228,7 +228,8 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.ne.Tensor(Tensor self, Tensor other)",
        with_scalar(on_complex(complex_unequal, comparison("ne.Tensor_out")))},
       {"aten.lt.Tensor(Tensor self, Tensor other)", with_scalar(comparison("lt.Tensor_out"))},
-      {"aten.le.Tensor(Tensor self, Tensor other)", with_scalar(comparison("le.Tensor_out"))},
+      {"aten.le.Tensor(Tensor self, Tensor other)",
+       with_scalar(fitted(le_by_ge, comparison("le.Tensor_out")))},
       {"aten.gt.Tensor(Tensor self, Tensor other)", with_scalar(comparison("gt.Tensor_out"))},
       {"aten.ge.Tensor(Tensor self, Tensor other)", with_scalar(comparison("ge.Tensor_out"))},
       // logic

@@ -65,6 +65,7 @@ FAULTS = {
         "aten.addcdiv.default",
         [torch.ones(2).half(), torch.tensor([3e4, 1.0]).half(), torch.tensor([1e-6, 2.0]).half(), 0.0],
     ),
+    "bools_of_a_row_below_those_of_a_table": ("aten.le.Tensor", [torch.tensor([True, False]), torch.tensor([[False, True], [True, False], [False, False]])]),
     "truth_of_a_number_summed_up": ("aten.cumsum.default", [torch.tensor(0.5), -1, torch.bool]),
     "large_power_of_a_complex_number": ("aten.pow.Tensor_Scalar", [torch.tensor([-1.0 + 0j, 0.5 - 0.5j, 0j]), 1e30]),
     "log_softmax_of_a_number": ("aten._log_softmax.default", [torch.tensor(7.0, dtype=torch.float64), -1, False]),
