@@ -129,9 +129,9 @@ Replacement with_bounds_of_type(Builder& b, const OpCall& call) {
 }
 
 Replacement le_by_ge(Builder& b, const OpCall& call) {
-  const bool is_broadcast =
-      call["other"].is_value() && call.tensor("self").sizes != call.tensor("other").sizes;
-  if (!is_broadcast || promoted_type(call) != ScalarType::Bool) return as_it_is();
+  const bool are_tensors = call["other"].is_value() && call["other"].as_value()->type().is_tensor();
+  if (!are_tensors || call.tensor("self").sizes == call.tensor("other").sizes) return as_it_is();
+  if (promoted_type(call) != ScalarType::Bool) return as_it_is();
   return one(b.call("aten.ge.Tensor", {call["other"], call["self"]}));
 }
 
