@@ -82,9 +82,10 @@ ScalarLine::ScalarLine(const OpLine& of_tensors)
   replace(out, ".Tensor_out", ".Scalar_out");
   rules.out = has_kernel ? out.c_str() : nullptr;
   if (!has_kernel) {
+    const bool is_core = (rules.flags & Core) != None;
     rules.flags = rules.flags & ~Core;
     rules.fit = rules.on_complex = nullptr;
-    if (rules.decompose == nullptr) rules.decompose = call_on_tensors;
+    if (is_core || rules.decompose == nullptr) rules.decompose = call_on_tensors;
   }
   line = {schema.c_str(), rules};
 }

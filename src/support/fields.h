@@ -59,6 +59,8 @@ concept HasFields = requires(FieldWriter& visit, T& value) { fields(visit, value
 
 template <typename T>
 JsonValue write_json(const T& value);
+template <typename T>
+void append_json(std::string& text, const T& value, std::size_t depth);
 
 // Calls of a visitor, each with keys and values in turn. The values of one call are computed in any order.
 template <typename Self>
@@ -85,26 +87,37 @@ class FieldWriter : public FieldVisits<FieldWriter> {
  public:
   static constexpr bool reads = false;
 
-  FieldWriter() { members_.reserve(12); }
+  FieldWriter() = default;
+  // Appends the members to `text`, at a depth of braces.
+  FieldWriter(std::string& text, std::size_t depth) : text_(&text), depth_(depth) { text += '{'; }
 
   template <typename T>
   void visit(const char* key, T&& value, Member member) {
     if constexpr (std::same_as<T, JsonValue>) {
-      members_.emplace_back(key, std::move(value));
+      add(key, std::move(value));
     } else if (member < Member::OmitEmpty || !is_empty(value)) {
-      members_.emplace_back(key, write_json(value));
+      add(key, value);
     } else if (member == Member::NullEmpty) {
-      members_.emplace_back(key, nullptr);
+      add(key, JsonValue(nullptr));
     }
   }
 
-  // All writers allocate the same room and give it back, so that large documents leave no gaps in the heap.
-  JsonValue take() && {
-    members_.shrink_to_fit();
-    return std::move(members_);
-  }
+  JsonValue take() && { return std::move(members_); }
+  void close() { *text_ += has_members_ ? "\n" + std::string(depth_, ' ') + '}' : "}"; }
 
  private:
+  template <typename T>
+  void add(const char* key, T&& value) {
+    if (text_ == nullptr) {
+      members_.emplace_back(key, write_json(value));
+      return;
+    }
+    *text_ += has_members_ ? ",\n" : "\n";
+    has_members_ = true;
+    text_->append(depth_ + 1, ' ').append(1, '"').append(key).append("\": ");
+    append_json(*text_, value, depth_ + 1);
+  }
+
   template <typename T>
   static bool is_empty(const T& value) {
     if constexpr (requires { value.has_value(); }) {
@@ -117,6 +130,9 @@ class FieldWriter : public FieldVisits<FieldWriter> {
   }
 
   JsonValue::object_t members_;
+  std::string* text_ = nullptr;  // null: members_ are collected
+  std::size_t depth_ = 0;
+  bool has_members_ = false;
 };
 
 template <typename Key>
@@ -167,6 +183,63 @@ JsonValue write_json(const T& value) {
   } else {
     return value;
   }
+}
+
+// A container without a form of its own.
+template <typename T>
+concept JsonList =
+    !std::same_as<T, JsonValue> && std::ranges::range<const T> &&
+    !std::convertible_to<const T&, std::string_view> && !requires(const T& value) { json_of(value); } &&
+    !requires(const T& value) { value.str(); } && !requires { typename T::mapped_type; };
+
+template <typename T>
+void append_list(std::string& text, const T& list, std::size_t depth) {
+  const char* separator = "\n";
+  text += '[';
+  for (const auto& element : list) {
+    text.append(separator).append(depth + 1, ' ');
+    separator = ",\n";
+    append_json(text, element, depth + 1);
+  }
+  if (*separator == ',') text.append(1, '\n').append(depth, ' ');
+  text += ']';
+}
+
+inline bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+}
+
+// Appends what write_json() returns, indented by 1, one value after the other: of large reports there is never a tree.
+template <typename T>
+void append_json(std::string& text, const T& value, std::size_t depth) {
+  if constexpr (HasFields<T>) {
+    FieldWriter writer(text, depth);
+    fields(writer, const_cast<T&>(value));
+    writer.close();
+  } else if constexpr (JsonList<T>) {
+    append_list(text, value, depth);
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (is_plain(value)) {
+      text.append(1, '"').append(value).append(1, '"');
+    } else {
+      text += write_json(value).dump(-1, ' ', false, JsonValue::error_handler_t::replace);
+    }
+  } else {
+    const std::string dumped = write_json(value).dump(1, ' ', false, JsonValue::error_handler_t::replace);
+    for (const char c : dumped) {
+      text += c;
+      if (c == '\n') text.append(depth, ' ');
+    }
+  }
+}
+
+// Returns the text of write_json(value), ended by a line feed.
+template <typename T>
+std::string json_document(const T& value) {
+  std::string text;
+  append_json(text, value, 0);
+  text += '\n';
+  return text;
 }
 
 // Returns the JSON text, ended by a line feed. Replaces invalid UTF-8, which names from files may contain.

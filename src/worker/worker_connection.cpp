@@ -238,7 +238,7 @@ Failure WorkerConnection::keep_input(Failure failure) {
   for (const auto& entry : fs::directory_iterator(folder_.path(), error)) {
     if (entry.path().filename() != "in") remove_folder(entry.path().string());
   }
-  const std::string replay = dump_json(write_json(Replay{program_, request_}), 1);
+  const std::string replay = json_document(Replay{program_, request_});
   if (!write_text_file(folder_.path() + "/replay.json", replay)) return failure;
   failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
   kept_folder_ = folder_.release();

@@ -143,7 +143,7 @@ std::string debug_map_json(const Program& lowered, const Plan& plan, const std::
     for (std::size_t i = 0; i < method.instructions.size(); ++i)
       mapped.instructions.push_back(mapped_instruction(lowered, method, i));
   }
-  return dump_json(write_json(map), 1);
+  return json_document(map);
 }
 
 std::string debug_map(const Executable& executable, const std::string& name) {

@@ -31,7 +31,7 @@ static void fields(FieldWriter& visit, const Profile& profile) {
 }
 
 std::string profile_json(const Profile& profile) {
-  return dump_json(write_json(profile), 1);
+  return json_document(profile);
 }
 
 }  // namespace depute

@@ -66,7 +66,7 @@ JsonValue json_of(const std::vector<StepTime>& times) {
 }
 
 std::string report_json(const Report& report) {
-  return dump_json(write_json(report), 1);
+  return json_document(report);
 }
 
 }  // namespace depute

@@ -25,7 +25,7 @@ static void fields(FieldWriter& visit, const ByteLedger& ledger) {
 }
 
 std::string ledger_json(const ByteLedger& ledger) {
-  return dump_json(write_json(ledger), 1);
+  return json_document(ledger);
 }
 
 }  // namespace depute

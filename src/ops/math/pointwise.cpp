@@ -1,6 +1,8 @@
 // Elementwise arithmetic, comparisons and logic: operands are broadcast and promoted to one type.
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
+#include <cmath>
+
 #include "depute/program/builder.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
@@ -110,6 +112,20 @@ constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose
   return {.flags = Pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
 }
 
+// A product or quotient of f16 by a number beyond f16 is computed in f32, as in eager PyTorch: 0 * -1e9 is 0.
+Replacement by_number_beyond_half(Builder& b, const OpCall& call) {
+  const Argument& number = call["other"];
+  if (!number.is_number() || promoted_type(call) != ScalarType::F16) return std::vector<Value*>{};
+  const double size = std::fabs(number.as_double());
+  if (size <= 65504 || !std::isfinite(size) || !call["self"].is_value()) return std::vector<Value*>{};
+  Value* x = to_dtype(b, b.own(call["self"].as_value()), ScalarType::F32);
+  return one(to_dtype(b, b.call(call.def().name.str(), {x, number}), ScalarType::F16));
+}
+constexpr OpRules scaling(OpRules rules) {
+  rules.decompose = by_number_beyond_half;
+  return rules;
+}
+
 // For complex tensors returns a real tensor.
 constexpr OpRules absolute() {
   OpRules rules = unary("abs.out", InPlaceVariant);
@@ -129,10 +145,12 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)",
        with_scalar(by_promotion("self other", text<"sub.Tensor(other, self, alpha)">))},
       {"aten.mul.Tensor(Tensor self, Tensor other)",
-       with_scalar(on_complex(complex_product, fitted(of_equal_ranks, binary("mul.out", InPlaceVariant))))},
+       with_scalar(
+           on_complex(complex_product, fitted(of_equal_ranks, scaling(binary("mul.out", InPlaceVariant)))))},
       {"aten.div.Tensor(Tensor self, Tensor other)",
-       with_scalar(on_complex(complex_quotient,
-                              fitted(of_equal_ranks, binary("div.out", InPlaceVariant | PromotesToFloat))))},
+       with_scalar(
+           on_complex(complex_quotient,
+                      fitted(of_equal_ranks, scaling(binary("div.out", InPlaceVariant | PromotesToFloat)))))},
       {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)",
        fitted(floor_by_division_of_zero, div_mode("div.out_mode"))},
       {"aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)",

@@ -69,6 +69,18 @@ Replacement cat(Builder& b, const OpCall& call) {
   return one(b.call("aten.cat.default", {kept, call["dim"]}));
 }
 
+// The kernel skips empty parts: where all are empty it would not set the sizes beside the joined one.
+Replacement sized_when_empty(Builder& b, const OpCall& call) {
+  TRY(const std::vector<Type> types, infer_cat(call));
+  const Dims& sizes = types[0].tensor.sizes;
+  TRY(const std::size_t joined, wrap_dim(call.integer("dim"), sizes.size()));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i == joined || b.range_of(sizes[i]).min > 0) continue;
+    return one(b.call("aten.view.default", {b.call("aten.cat.default", call.args()), sizes}));
+  }
+  return std::vector<Value*>{};
+}
+
 Replacement stack(Builder& b, const OpCall& call) {
   std::vector<Value*> parts;
   for (const Value* part : call.values("tensors")) {
@@ -110,6 +122,13 @@ Replacement pad_and_cut(Builder& b, const OpCall& call) {
     cut[i] = sym_max(added[i] * -1, 0);
     added[i] = sym_max(added[i], 0);
     cuts = true;
+  }
+  if (call.def().name == Name("aten.constant_pad_nd.default")) {
+    // The kernel fails where there is nothing to write.
+    TRY(const std::vector<Type> types, infer_pad(call));
+    const TensorType& type = types[0].tensor;
+    const bool is_empty = std::ranges::any_of(type.sizes, [](const SymInt& size) { return size == 0; });
+    if (is_empty) return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));
   }
   if (!cuts) return std::vector<Value*>{};
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
@@ -181,10 +200,11 @@ constexpr OpRules padding(const char* out) {
 std::span<const OpLine> combining_ops() {
   static constexpr OpLine lines[] = {
       {"aten.cat(Tensor[] tensors, int dim=0)",
-       row_by_row(in_autocast(
-           AutocastPromote,
-           on_complex(each_part,
-                      {.flags = Core | Concat, .out = "cat.out", .infer = infer_cat, .decompose = cat})))},
+       row_by_row(in_autocast(AutocastPromote,
+                              on_complex(each_part, fitted(sized_when_empty, {.flags = Core | Concat,
+                                                                              .out = "cat.out",
+                                                                              .infer = infer_cat,
+                                                                              .decompose = cat}))))},
       {"aten.concat(Tensor[] tensors, int dim=0)", composite(infer_cat, text<"cat(tensors, dim)">)},
       {"aten.concatenate(Tensor[] tensors, int dim=0)", composite(infer_cat, text<"cat(tensors, dim)">)},
       {"aten.stack(Tensor[] tensors, int dim=0)", in_autocast(AutocastPromote, derived(stack))},

@@ -247,6 +247,14 @@ constexpr OpRules aliasing(OpFlag flags = None) {
           .write_back = write_whole};
 }
 
+// Whether the view does not set the sizes of a cat whose parts may all be empty (combining.cpp).
+bool keeps_sizes(const OpCall& call) {
+  const Value* self = call.value("self");
+  const OpDef* producer = self->producer() == nullptr ? nullptr : self->producer()->def();
+  const bool is_constant = std::ranges::all_of(self->tensor().sizes, &SymInt::is_constant);
+  return is_constant || producer == nullptr || !producer->is(OpFlag::Concat);
+}
+
 }  // namespace
 
 std::span<const OpLine> view_ops() {
@@ -256,7 +264,7 @@ std::span<const OpLine> view_ops() {
         .view_kind = ViewKind::Reshape,
         .out = "view_copy.out",
         .infer = infer_view,
-        .identity = always,
+        .identity = keeps_sizes,
         .write_back = write_reshaped}},
       {"aten._unsafe_view(Tensor self, SymInt[] size)", reshaping(infer_view, None)},
       {"aten.reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshaping(infer_view, MayView)},

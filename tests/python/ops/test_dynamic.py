@@ -263,3 +263,27 @@ def test_ops_on_several_open_sizes(tmp_path, text, rank, backend):
     least = 4 if rank == 4 else 1
     dims = {i: Dim(name, min=1 if i == 0 else least, max=11) for i, name in OPEN[rank].items()}
     check(Formula(text), [(torch.randn(sizes),) for sizes in SIZES[rank]], tmp_path, *backend, shapes=(dims,))
+
+
+EMPTY = """program
+dim s0 in [0, 5]
+method forward(%x: f32[s0, 9]) {
+  %y: f32[s0, 9] = aten.abs.default(%x)
+  %columns: f32[s0, 18] = aten.cat.default([%x, %y], 1)
+  %stacked: f32[2, s0, 9] = aten.stack.default([%x, %y], 0)
+  %nothing: f32[s0, 0] = aten.slice.Tensor(%x, 1, 9, 12)
+  %padded: f32[2 + s0, 0] = aten.constant_pad_nd.default(%nothing, [0, 0, 2, 0], 0.0)
+  return %columns, %stacked, %padded
+}
+"""
+
+
+@pytest.mark.parametrize("backend", [(), ("--backend", "xnnpack")], ids=["portable", "xnnpack"])
+def test_parts_that_are_all_empty_are_joined(backend, tmp_path):
+    """The runtime's kernel leaves out empty parts, and would lose the sizes beside the joined one."""
+    (tmp_path / "model.ir").write_text(EMPTY)
+    lower(tmp_path / "model.ir", tmp_path / "model.pte", *backend)
+    inputs = [torch.randn(n, 9) for n in (3, 0, 1)]
+    wanted = [[torch.cat([x, x.abs()], 1), torch.stack([x, x.abs()]), torch.empty(2 + len(x), 0)] for x in inputs]
+    cases = [Case("forward", [x], w) for x, w in zip(inputs, wanted)]
+    assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1e-5)
