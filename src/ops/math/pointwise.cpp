@@ -90,7 +90,9 @@ Replacement sum_with_scaled(Builder& b, const OpCall& call) {
   Term scaled =
       operand(computed, b, call, "tensor1").call(op, {operand(computed, b, call, "tensor2").value()});
   if (value.is_number() && is_integral(dtype)) {
-    scaled = scaled * static_cast<std::int64_t>(value.as_double());
+    if (!value.is_int() && !(std::fabs(value.as_double()) < 0x1p63))
+      return argument_error("'value' is beyond 64 bits");
+    scaled = scaled * (value.is_int() ? value.as_int() : static_cast<std::int64_t>(value.as_double()));
   } else if (!value.is_number() || value.as_double() != 1) {
     scaled = scaled * value;
   }
