@@ -50,6 +50,9 @@ Contents softmax(const KernelCall& call) {
 Contents cumsum(const KernelCall& call) {
   TensorData self = call.tensor("self");
   TRY_STATUS(check_arithmetic(self.type.dtype));
+  // Fractions would be truncated to 0, but are true.
+  if (call.result_type() == ScalarType::Bool && is_floating(self.type.dtype))
+    return bad_arguments("a sum of truth values of floats");
   TRY(Domain domain, domain_of(call.result_type()));
   return in_domain(domain, [&]<typename T>(T) {
     return map_rows<Sum<T>>(call, self, call.integer("dim"), [](auto row, auto result) {
