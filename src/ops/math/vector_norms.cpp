@@ -45,6 +45,8 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim, bo
            1;
   });
   if (is_vector && is_single && !dims.empty()) return b.call("aten.amax.default", {magnitude, dims, keepdim});
+  // The runtime's abs leaves -0, whose reciprocal is -inf.
+  if (p < 0) magnitude = b.call("aten.where.ScalarSelf", {b.call("aten.eq.Scalar", {x, 0}), 0.0, magnitude});
   Value* powers = b.call("aten.pow.Tensor_Scalar", {magnitude, p});
   return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
 }
