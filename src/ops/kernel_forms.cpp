@@ -136,9 +136,16 @@ Replacement le_by_ge(Builder& b, const OpCall& call) {
 }
 
 Replacement remainder_by_floor(Builder& b, const OpCall& call) {
-  if (!is_integral(promoted_type(call))) return as_it_is();
-  Value* quotient = b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"});
-  return one(b.call("aten.sub.Tensor", {call["self"], b.call("aten.mul.Tensor", {quotient, call["other"]})}));
+  const ScalarType dtype = promoted_type(call);
+  if (!is_integral(dtype)) return as_it_is();
+  Value* divisor = as_tensor(b, call["other"], dtype);
+  if (dtype !=
+      ScalarType::U8) {  // the least integer by -1 would end the process; the remainder by 1 is as good
+    Value* is_negative_one = b.call("aten.eq.Scalar", {divisor, -1});
+    divisor = b.call("aten.where.ScalarSelf", {is_negative_one, 1, divisor});
+  }
+  Value* quotient = b.call("aten.div.Tensor_mode", {call["self"], divisor, "floor"});
+  return one(b.call("aten.sub.Tensor", {call["self"], b.call("aten.mul.Tensor", {quotient, divisor})}));
 }
 
 Replacement power_by_squaring(Builder& b, const OpCall& call) {

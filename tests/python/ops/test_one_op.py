@@ -70,6 +70,8 @@ FAULTS = {
     "halves_by_a_number_beyond_them": ("aten.div.Scalar", [torch.tensor([0.0, 1.0, 3.5]).half(), 1e5]),
     "choice_of_16_bits_for_halves": ("quantized_decomposed.choose_qparams.tensor", [torch.tensor([2.0, -1.0]).half(), -(2**15), 2**15 - 1, 1e-6, torch.int16]),
     "norm_of_a_negative_order_of_zeros": ("aten.norm.Scalar", [torch.tensor([-0.0, 0.0, 2.0]), -1.0]),
+    "remainder_of_the_least_integer": ("aten.remainder.Scalar", [INT([-(2**63), 7]), -1]),
+    "remainders_of_the_least_integer": ("aten.remainder.Tensor", [INT([-(2**63), 7]), INT([-1, -4])]),
     "truth_of_a_number_summed_up": ("aten.cumsum.default", [torch.tensor(0.5), -1, torch.bool]),
     "large_power_of_a_complex_number": ("aten.pow.Tensor_Scalar", [torch.tensor([-1.0 + 0j, 0.5 - 0.5j, 0j]), 1e30]),
     "log_softmax_of_a_number": ("aten._log_softmax.default", [torch.tensor(7.0, dtype=torch.float64), -1, False]),
