@@ -104,7 +104,7 @@ void fields(auto& visit, Verdict& verdict) {
                  verdict.seen, "allowed", verdict.allowed);
 }
 
-// What holds for some nodes: a NodeSupport or a Verdict.
+// A NodeSupport or a Verdict, and the numbers of the nodes that it applies to.
 template <typename T>
 struct NodeRow {
   T content;

@@ -1,5 +1,5 @@
-// What to_executorch() and write() (compiler.h) take and give: the layout of a .pte file, reasons why a program
-// cannot be executed, and a summary of what was written.
+// Options and results of to_executorch() and write() (compiler.h): the layout of a .pte file, the reasons why a
+// program cannot be executed, and a summary of the written file.
 #pragma once
 
 #include <cstddef>

@@ -229,7 +229,7 @@ def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
     with subprocess.Popen(**command(place, program, "--jobs", workers), stderr=subprocess.PIPE, preexec_fn=heed) as process:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            if len(list((place / "tmp").glob("*/work/stubborn"))) == workers:
+            if len(list((place / "tmp").rglob("stubborn"))) == workers:
                 break
             time.sleep(0.05)
         asked = len(running(program))
@@ -248,7 +248,7 @@ def test_who_kills_the_compiler_leaves_no_worker_and_no_folder(place):
     program = bad(place, "stubborn-at-preprocess")
     process = subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE)
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and len(list((place / "tmp").glob("*/work/stubborn"))) < 2:
+    while time.monotonic() < deadline and len(list((place / "tmp").rglob("stubborn"))) < 2:
         time.sleep(0.05)
     asked = len(running(program))
     process.kill()
