@@ -55,6 +55,22 @@ Check check_pooling(const NodeQuery& node) {
   return {};
 }
 
+// Windows whose dilation steps over the whole input hold padding alone, of which XNNPACK's f16 kernels take no
+// largest number.
+Check check_max_pool(const NodeQuery& node) {
+  DEPUTE_REFUSE_IF(check_pooling(node));
+  const Dims& sizes = node.tensor("self").sizes;
+  const Window window = window_of(node.call, sizes, node.result().sizes, true);
+  const auto steps_over = [](const SymInt& size, std::uint32_t dilation, std::uint32_t padding) {
+    return padding != 0 && size.is_constant() && size.value() < dilation;
+  };
+  if (steps_over(sizes[2], window.dilation.height, window.padding_top) ||
+      steps_over(sizes[3], window.dilation.width, window.padding_left)) {
+    return refuse_argument(node, "dilation", "at most the input's size");
+  }
+  return {};
+}
+
 void max_pool(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   const Window window = window_of(call, emit.sizes(x), emit.result_sizes(), true);
@@ -142,15 +158,15 @@ std::span<const OpRule> pooling() {
        .check = check_avg_pool,
        .translate = avg_pool},
       {.op = "aten.max_pool2d.default",
-       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode",
+       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode; dilation within the input",
        .forms = {largest},
        .keep_whole = true,
-       .check = check_pooling,
+       .check = check_max_pool,
        .translate = max_pool},
       {.op = "aten.max_pool2d_with_indices.default",
-       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode",
+       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode; dilation within the input",
        .forms = {largest},
-       .check = check_pooling,
+       .check = check_max_pool,
        .translate = max_pool},
   };
   return rules;

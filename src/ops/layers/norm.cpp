@@ -18,10 +18,20 @@ namespace {
 
 constexpr const char* instance_norm_in_training = "depute.instance_norm";
 
-std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
+std::vector<Type> with_statistics(const TensorType& input, ScalarType dtype, Dims statistics) {
   Type own = tensor_type({.dtype = input.dtype, .sizes = input.sizes});
-  Type extra = tensor_type({.dtype = input.dtype, .sizes = std::move(statistics)});
+  Type extra = tensor_type({.dtype = dtype, .sizes = std::move(statistics)});
   return {own, extra, extra};
+}
+
+constexpr std::string_view channel_vectors[] = {"weight", "bias", "running_mean", "running_var"};
+
+// Returns the type of a batch norm's statistics: that of its vectors, f32 beside an input of half precision.
+ScalarType statistics_dtype(const OpCall& call) {
+  for (std::string_view name : channel_vectors) {
+    if (call.def().arg_index(Name(name)) >= 0 && !call[name].is_none()) return call.tensor(name).dtype;
+  }
+  return call.tensor("input").dtype;
 }
 
 // Fails unless given parameters have one number per channel, and running statistics are given both or not at
@@ -29,7 +39,7 @@ std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
 Status check_channels(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return argument_error("the tensor has no channel dimension");
-  for (std::string_view name : {"weight", "bias", "running_mean", "running_var"}) {
+  for (std::string_view name : channel_vectors) {
     if (call.def().arg_index(Name(name)) < 0 || call[name].is_none()) continue;
     const TensorType& given = call.tensor(name);
     if (given.rank() != 1)
@@ -47,12 +57,12 @@ Status check_channels(const OpCall& call) {
 
 Types infer_batch_norm_inference(const OpCall& call) {
   TRY_STATUS(check_channels(call));
-  return with_statistics(call.tensor("input"), {0});
+  return with_statistics(call.tensor("input"), statistics_dtype(call), {0});
 }
 Types infer_batch_norm_training(const OpCall& call) {
   TRY_STATUS(check_channels(call));
   const TensorType& input = call.tensor("input");
-  return with_statistics(input, {input.sizes[1]});
+  return with_statistics(input, statistics_dtype(call), {input.sizes[1]});
 }
 Types infer_like_input(const OpCall& call) {
   return tensor_result(call.tensor("input").dtype, call.tensor("input").sizes);
@@ -102,9 +112,9 @@ Replacement batch_norm_by_parts(Builder& b, const OpCall& call) {
   if (!call["weight"].is_none())
     result = b.call("aten.mul.Tensor", {result, wide(b.own(call.value("weight")))});
   if (!call["bias"].is_none()) result = b.call("aten.add.Tensor", {result, wide(b.own(call.value("bias")))});
-  std::vector<Value*> results{result, mean, factor};
-  for (Value*& value : results) value = to_dtype(b, value, input.dtype);
-  return results;
+  const ScalarType statistics = statistics_dtype(call);
+  return std::vector<Value*>{to_dtype(b, result, input.dtype), to_dtype(b, mean, statistics),
+                             to_dtype(b, factor, statistics)};
 }
 bool is_tensor(const Argument& argument) {
   return argument.is_value() && argument.as_value()->type().is_tensor();
@@ -171,6 +181,8 @@ Types infer_batch_norm_functional(const OpCall& call) {
   return with_running(std::move(types), call);
 }
 Replacement batch_norm_functional(Builder& b, const OpCall& call) {
+  TRY(std::vector<Value*> in_one_type, norm_in_one_type(b, call));
+  if (!in_one_type.empty()) return in_one_type;
   TRY(std::vector<Value*> results, native_batch_norm(b, call));
   Value* mean = b.own(call.value("running_mean"));
   Value* variance = b.own(call.value("running_var"));
@@ -212,7 +224,7 @@ Types infer_native_layer_norm(const OpCall& call) {
     return argument_error("layer norm over more dimensions than the tensor has");
   Dims statistics = input.sizes;
   for (std::size_t i = input.rank() - count; i < input.rank(); ++i) statistics[i] = 1;
-  return with_statistics(input, std::move(statistics));
+  return with_statistics(input, input.dtype, std::move(statistics));
 }
 Replacement layer_norm(Builder& b, const OpCall& call) {
   return first_of(b, "aten.native_layer_norm.default",
@@ -252,7 +264,7 @@ GroupSizes group_sizes(const TensorType& input) {
 
 Types infer_native_group_norm(const OpCall& call) {
   TRY_STATUS(check_channels(call));
-  return with_statistics(call.tensor("input"), {as_sym_int(call["N"]), as_sym_int(call["group"])});
+  return with_statistics(call.tensor("input"), call.tensor("input").dtype, {as_sym_int(call["N"]), as_sym_int(call["group"])});
 }
 
 // The kernel takes the mean's square from that of the numbers, where f32 has no digits left of a variance that

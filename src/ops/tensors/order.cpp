@@ -282,8 +282,9 @@ Replacement places_in(Builder& b, const OpCall& call, Term rows, bool is_right) 
   if (!is_tensor) return one(count_below(call, rows, self, is_right).value());
   Term values = tensor_operand(b, call, "self");
   bool is_float = is_floating(rows.dtype()) || is_floating(values.dtype());
-  // A value without dimensions becomes of the rows' type, unless it alone is a float.
-  if (values.rank() == 0 && is_floating(values.dtype()) <= is_floating(rows.dtype()))
+  // A value without dimensions becomes of the rows' type, unless it alone is a float, or the rows alone bools.
+  const bool are_bools = rows.dtype() == ScalarType::Bool && values.dtype() != ScalarType::Bool;
+  if (values.rank() == 0 && is_floating(values.dtype()) <= is_floating(rows.dtype()) && !are_bools)
     values = values.to(rows.dtype());
   Term column = values.call("aten.unsqueeze.default", {-1});
   if (rows.rank() > 1) rows = rows.call("aten.unsqueeze.default", {-2});

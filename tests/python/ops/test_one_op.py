@@ -133,6 +133,12 @@ FAULTS = {
     "grid_of_nan_with_zeros_outside": ("aten.grid_sampler_2d.default", [torch.rand(1, 2, 3, 3), torch.tensor([[[[math.nan, 0.0], [0.5, math.inf], [0.5, 0.25]]]]), 0, 0, False]),
     "cubic_grid_of_nan": ("aten.grid_sampler_2d.default", [torch.rand(1, 2, 3, 3), torch.tensor([[[[math.nan, 0.0], [0.5, math.inf], [0.5, 0.25]]]]), 2, 1, False]),
     "nearest_of_a_size_that_stays": ("aten.upsample_nearest1d.default", [torch.arange(6.0).view(1, 2, 3), [3], 1.25]),
+    "integer_without_dimensions_in_buckets_of_bools": ("aten.bucketize.Tensor", [INT(-3, dtype=torch.int8), INT([False] * 5), False, False]),
+    "max_pool_whose_dilation_steps_over_the_input": ("aten.max_pool2d.default", [torch.rand(1, 2, 4, 2).half(), [1, 2], [3, 3], [0, 1], [1, 3], True]),
+    "batch_norm_of_halves_with_f32_statistics": (
+        "aten._batch_norm_with_update_functional.default",
+        [torch.rand(4, 3).bfloat16(), torch.rand(3), torch.rand(3), torch.rand(3), torch.rand(3), 0.1, 1e-05],
+    ),
     "bytes_without_dimensions_in_buckets_of_i8": ("aten.bucketize.Tensor", [INT(255, dtype=torch.uint8), INT([0, 2], dtype=torch.int8)]),
     "histogram_with_nan": ("aten.histc.default", [torch.tensor([0.5, math.nan, 1.5]), 4, 0, 2]),
     "least_integer_divided_by_minus_1": ("aten.floor_divide.Scalar", [INT([-(2**31), 7], dtype=torch.int32), -1]),
