@@ -264,7 +264,8 @@ GroupSizes group_sizes(const TensorType& input) {
 
 Types infer_native_group_norm(const OpCall& call) {
   TRY_STATUS(check_channels(call));
-  return with_statistics(call.tensor("input"), call.tensor("input").dtype, {as_sym_int(call["N"]), as_sym_int(call["group"])});
+  return with_statistics(call.tensor("input"), call.tensor("input").dtype,
+                         {as_sym_int(call["N"]), as_sym_int(call["group"])});
 }
 
 // The kernel takes the mean's square from that of the numbers, where f32 has no digits left of a variance that

@@ -4,6 +4,7 @@
 
 #include "depute/program/op.h"
 #include "ops/own_ops.h"
+#include "read/pt2/check_quotient.h"
 #include "read/pt2/pt2_argument.h"
 #include "read/pt2/pt2_source.h"
 #include "read/quote.h"
@@ -228,6 +229,9 @@ Status GraphReader::read_node(const Json& json) {
   node->source = graph_.add_source(source);
   for (std::size_t i = 0; i < call->results.size(); ++i) {
     if (!call->results[i].name.empty()) bindings_[call->results[i].name].value = node->result(i);
+  }
+  if (const auto wrong = wrong_quotient(*node, scope_.program.ranges)) {
+    return json.fault(*wrong, "say in the model that the divisor is positive: torch._check(divisor > 0)");
   }
   return {};
 }

@@ -287,3 +287,21 @@ def test_parts_that_are_all_empty_are_joined(backend, tmp_path):
     wanted = [[torch.cat([x, x.abs()], 1), torch.stack([x, x.abs()]), torch.empty(2 + len(x), 0)] for x in inputs]
     cases = [Case("forward", [x], w) for x, w in zip(inputs, wanted)]
     assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1e-5)
+
+
+def test_a_quotient_that_torch_simplified_for_positive_divisors(tmp_path):
+    def divided(m, x, t):
+        n, u = x.shape[1], t.item()
+        torch._check(u >= least)
+        torch._check(u <= 9)
+        return torch.full((2,), ((u * n + u) // n) // u)
+
+    shapes = (({1: Dim("n", min=2, max=9)}, None),)
+    calls = [(torch.randn(2, n), torch.tensor(u)) for n in (4, 2, 9) for u in (1, 2, 9)]
+    least = 1
+    check(Function(divided), calls, tmp_path, shapes=shapes)
+    least = -6
+    torch.export.save(torch.export.export(Function(divided), calls[0], dynamic_shapes=shapes, strict=False), tmp_path / "model.pt2")
+    run = depute("lower", tmp_path / "model.pt2", "-o", tmp_path / "negative.pte")
+    assert run.code == 1 and "torch simplified (u0 + (u0//" in run.stderr and "torch._check(divisor > 0)" in run.stderr
+    assert not (tmp_path / "negative.pte").exists()
