@@ -180,7 +180,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   options.lower.jobs =
       arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
   options.lower.verify_each_pass = arguments.verify;
-  options.lower.plan_together = arguments.together;
+  options.lower.joint_planning = arguments.together;
   return options;
 }
 

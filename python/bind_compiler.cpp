@@ -186,7 +186,7 @@ struct Notes {
 };
 
 struct LowerArguments {
-  bool plan_together;
+  bool joint_planning;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
   std::vector<std::string> quantize;
   std::vector<std::pair<std::string, std::string>> calibrate;  // method, file
@@ -198,7 +198,7 @@ struct LowerArguments {
 };
 
 LowerOptions lower_options(const LowerArguments& arguments) {
-  LowerOptions options{.plan_together = arguments.plan_together,
+  LowerOptions options{.joint_planning = arguments.joint_planning,
                        .edge_forms = arguments.edge_forms,
                        .cache = {.folder = arguments.cache},
                        .jobs = arguments.jobs,
@@ -240,7 +240,7 @@ void watch_steps(LowerOptions& options, const nb::object& watch, const std::shar
 
 std::pair<Delegated, Notes> lower(const ProgramHandle& handle, const std::vector<Request>& requests,
                                   const Backends& backends, const std::vector<nb::object>& transforms,
-                                  bool plan_together,
+                                  bool joint_planning,
                                   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
                                   std::vector<std::string> quantize,
                                   std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
@@ -249,8 +249,8 @@ std::pair<Delegated, Notes> lower(const ProgramHandle& handle, const std::vector
                                   const nb::object& watch) {
   Call call(backends, executor, watch);
   LowerOptions options =
-      lower_options({plan_together, std::move(bounds), std::move(quantize), std::move(calibrate), jobs, check,
-                     std::move(cache), cache_size, edge_forms});
+      lower_options({joint_planning, std::move(bounds), std::move(quantize), std::move(calibrate), jobs,
+                     check, std::move(cache), cache_size, edge_forms});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));

@@ -219,7 +219,7 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
                                   .check_determinism = options.verify_each_pass,
                                   .cache = options.cache,
                                   .without_payloads = options.without_payloads};
-  for (Round& round : rounds_of(*program, backends, options.plan_together)) {
+  for (Round& round : rounds_of(*program, backends, options.joint_planning)) {
     TRY(Lowered lowered, delegate_parts(*program, round.partitioners, registry, lowering));
     rounds.push_back({program, std::move(static_cast<Delegation&>(lowered)), std::move(round.asked)});
     program = Stages::share(std::move(lowered.program));

@@ -83,9 +83,9 @@ Round round_of_all(const Program& program, const std::vector<RequestedBackend>& 
 }  // namespace
 
 std::vector<Round> rounds_of(const Program& program, const std::vector<RequestedBackend>& backends,
-                             bool plan_together) {
+                             bool joint_planning) {
   std::vector<Round> rounds;
-  if (plan_together && backends.size() > 1) {
+  if (joint_planning && backends.size() > 1) {
     rounds.push_back(round_of_all(program, backends));
     return rounds;
   }

@@ -38,6 +38,6 @@ struct Round {
 // those of different methods in one round: a backend that wants all partitions together is given the partitions
 // of all methods.
 std::vector<Round> rounds_of(const Program& program, const std::vector<RequestedBackend>& backends,
-                             bool plan_together);
+                             bool joint_planning);
 
 }  // namespace depute

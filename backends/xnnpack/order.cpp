@@ -110,7 +110,8 @@ bool same_elements(const Order& a, const Order& b, const Dims& sizes) {
   return a == b || without_units(a, sizes) == without_units(b, sizes);
 }
 
-std::optional<Order> reshaped_order(const Dims& from, const Dims& to, const Order& order, const Order* wish) {
+std::optional<Order> reshaped_order(const Dims& from, const Dims& to, const Order& order,
+                                    const Order* preferred) {
   std::vector<Run> runs = matching_runs(from, to);
   Order old_order = without_units(order, from);
   Order new_order;
@@ -125,7 +126,7 @@ std::optional<Order> reshaped_order(const Dims& from, const Dims& to, const Orde
     }
     new_order.insert(new_order.end(), run->to.begin(), run->to.end());
   }
-  if (wish != nullptr && without_units(*wish, to) == new_order) return *wish;
+  if (preferred != nullptr && without_units(*preferred, to) == new_order) return *preferred;
   return std::ranges::is_sorted(new_order) ? identity_order(to.size()) : with_units(new_order, to);
 }
 

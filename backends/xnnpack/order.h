@@ -33,10 +33,10 @@ Order compose(const Order& outer, const Order& inner);
 bool same_elements(const Order& a, const Order& b, const Dims& sizes);
 
 // Returns the order of a reshaped tensor whose elements stay in place, or nullopt. Each run of dimensions
-// that is merged or split must be adjacent. Prefers `wish` if it is such an order.
+// that is merged or split must be adjacent. Prefers `preferred` if it is such an order.
 //
 //   [1, 8, 4, 4] in order {0, 2, 3, 1} -> [1, 8, 16]: order {0, 2, 1}
 std::optional<Order> reshaped_order(const Dims& from, const Dims& to, const Order& order,
-                                    const Order* wish = nullptr);
+                                    const Order* preferred = nullptr);
 
 }  // namespace depute::xnnpack

@@ -98,7 +98,7 @@ Proposal propose(const Options& options, const Program& program, const Method& m
   };
   proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), compile_specs(options)}};
   proposal.options.groups = groups(options, program, method);
-  proposal.options.apart = steps({options, &program, &method}, proposal.options.groups);
+  proposal.options.isolated_sets = steps({options, &program, &method}, proposal.options.groups);
   proposal.options.regions.max_nodes = max_region_nodes;
   proposal.options.max_values = max_externals;
   return proposal;

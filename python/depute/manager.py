@@ -443,7 +443,7 @@ def to_edge_transform_and_lower(
     compile_config: Any = None,
     generate_etrecord: bool = False,
     *,
-    plan_together: bool = False,
+    joint_planning: bool = False,
     bounds: Mapping[str, tuple[int, int]] | None = None,
     quantize: str | Iterable[str] = (),
     calibrate: Any = None,
@@ -463,7 +463,7 @@ def to_edge_transform_and_lower(
     partitioning, or ExecuTorch's passes, or a dict of them by method. constant_methods: {name: value or list of
     values}.
 
-    Depute's own arguments. plan_together: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
+    Depute's own arguments. joint_planning: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
     sizes, {"s0": (1, 64)}. quantize: rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name:
     array} with samples as in --calibrate, or {method: either}. jobs: number of threads for preprocessing. check:
     verify after each pass, and ask partitioners and backends twice. cache: a folder for results of backends that have
@@ -487,7 +487,7 @@ def to_edge_transform_and_lower(
             requested,
             known_backends(requested),
             _passes(transform_passes, program),
-            bool(plan_together),
+            bool(joint_planning),
             dict(bounds or {}),
             quantize,
             calibration,

@@ -428,7 +428,7 @@ Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec, const OpT
 
 }  // namespace
 
-void BackendOps::take_back(Extent extent) {
+void BackendOps::truncate(Extent extent) {
   for (std::size_t i = extent.ops; i < ops_.size(); ++i) by_name_.erase(ops_[i]->name);
   ops_.resize(extent.ops);
   libraries_.resize(extent.libraries);

@@ -62,7 +62,7 @@ template <typename Add>
 Status all_or_nothing(BackendOps& ops, Add add) {
   const BackendOps::Extent before = ops.extent();
   Status added = add();
-  if (!added) ops.take_back(before);
+  if (!added) ops.truncate(before);
   return added;
 }
 

@@ -9,7 +9,7 @@
 
 namespace depute {
 
-// Fails unless each group consists of nodes of one graph of the method. plan_together() calls it; other code
+// Fails unless each group consists of nodes of one graph of the method. plan_jointly() calls it; other code
 // that inspects groups must call it first.
 Status check_groups(const Method& method, std::span<const std::vector<const Node*>> groups);
 

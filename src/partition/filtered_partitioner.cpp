@@ -51,8 +51,8 @@ class FilteredPartitioner : public Partitioner {
 };
 
 Result<PartitionResult> FilteredPartitioner::partition(const Program& program, const Method& method) const {
-  TRY(std::optional<Proposal> wishes, proposal(program, method));
-  if (wishes) return propose_partitions(program, method, *wishes);
+  TRY(std::optional<Proposal> proposed, proposal(program, method));
+  if (proposed) return propose_partitions(program, method, *proposed);
   if (controls_.shapes_regions()) {
     return failure("partition", method.name.str(),
                    "the partitioner forms its own partitions: mode, merge_unconnected, min_nodes and "
@@ -64,11 +64,11 @@ Result<PartitionResult> FilteredPartitioner::partition(const Program& program, c
 Result<std::optional<Proposal>> FilteredPartitioner::proposal(const Program& program,
                                                               const Method& method) const {
   TRY_STATUS(controls_.pins.check_known(program));
-  TRY(std::optional<Proposal> wishes, inner_->proposal(program, method));
-  if (!wishes) return wishes;
-  TRY_STATUS(check_groups(method, wishes->options.groups));
-  apply(*wishes);
-  return wishes;
+  TRY(std::optional<Proposal> proposed, inner_->proposal(program, method));
+  if (!proposed) return proposed;
+  TRY_STATUS(check_groups(method, proposed->options.groups));
+  apply(*proposed);
+  return proposed;
 }
 
 void FilteredPartitioner::apply(Proposal& proposal) const {

@@ -27,9 +27,10 @@ class Call {
   }
 
   // Null if the node has no such argument.
-  const Argument* argument(const Pattern::Wish& wish) const {
-    if (wish.keyword.empty()) return wish.position < argument_count() ? &at(wish.position) : nullptr;
-    const auto named = std::ranges::find(node_.kwargs(), wish.keyword, &NamedArgument::name);
+  const Argument* argument(const Pattern::Constraint& constraint) const {
+    if (constraint.keyword.empty())
+      return constraint.position < argument_count() ? &at(constraint.position) : nullptr;
+    const auto named = std::ranges::find(node_.kwargs(), constraint.keyword, &NamedArgument::name);
     return named == node_.kwargs().end() ? nullptr : &named->value;
   }
   const Argument& at(std::size_t position) const {
@@ -168,10 +169,11 @@ class Matcher {
     for (std::size_t i = 0; i < node.results().size(); ++i) {
       if (!bind(*wanted.node->result(i), *node.result(i))) return false;
     }
-    for (Pattern::Wish wish : wanted.wishes) {
-      if (exchanged && wish.keyword.empty() && wish.position < 2) wish.position = 1 - wish.position;
-      const Argument* argument = call.argument(wish);
-      if (argument == nullptr || !agree(*wish.argument, *argument)) return false;
+    for (Pattern::Constraint constraint : wanted.constraints) {
+      if (exchanged && constraint.keyword.empty() && constraint.position < 2)
+        constraint.position = 1 - constraint.position;
+      const Argument* argument = call.argument(constraint);
+      if (argument == nullptr || !agree(*constraint.argument, *argument)) return false;
     }
     return wanted.open_rest || rest_is_default(wanted, node, call);
   }
@@ -181,8 +183,8 @@ class Matcher {
     if (!call.has_schema())
       return node.args().size() == wanted.positional && node.kwargs().size() == wanted.node->kwargs().size();
     for (std::size_t i = 0; i < call.argument_count(); ++i) {
-      const bool is_mentioned =
-          std::ranges::find(wanted.wishes, i, &Pattern::Wish::position) != wanted.wishes.end();
+      const bool is_mentioned = std::ranges::find(wanted.constraints, i, &Pattern::Constraint::position) !=
+                                wanted.constraints.end();
       if (!is_mentioned && !agree(call.default_of(i), call.at(i))) return false;
     }
     return true;

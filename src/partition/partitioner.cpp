@@ -51,7 +51,7 @@ Status check_groups(const Method& method, std::span<const std::vector<const Node
 
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
                                            const Proposal& proposal) {
-  return plan_together(program, method, std::span(&proposal, 1));
+  return plan_jointly(program, method, std::span(&proposal, 1));
 }
 
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,

@@ -97,7 +97,7 @@ Status Pattern::add_node(const Node& node) {
     return fault(fmt::format("unknown mark '!{}'", node.tag.str()), "!supported: !any_order");
   for (const Value* result : node.results()) TRY_STATUS(check_type(*this, *result));
   PatternNode entry{
-      .node = &node, .wishes = {}, .positional = node.args().size(), .any_order = !node.tag.empty()};
+      .node = &node, .constraints = {}, .positional = node.args().size(), .any_order = !node.tag.empty()};
   const OpDef* def = node.def();
   for (std::size_t i = 0; i < node.args().size(); ++i) {
     if (is_marker(node.arg(i), open_rest)) {
@@ -109,16 +109,16 @@ Status Pattern::add_node(const Node& node) {
     if (def != nullptr && i >= def->args.size())
       return fault(
           fmt::format("got {} arguments; at most {} are allowed", node.args().size(), def->args.size()));
-    entry.wishes.push_back({.position = i, .keyword = {}, .argument = &node.arg(i)});
+    entry.constraints.push_back({.position = i, .keyword = {}, .argument = &node.arg(i)});
   }
   for (const NamedArgument& named : node.kwargs()) {
     const int index = def == nullptr ? -1 : def->arg_index(named.name);
     if (def != nullptr && index < 0) return fault(fmt::format("unknown argument '{}'", named.name.str()));
     const bool is_twice = index >= 0 && static_cast<std::size_t>(index) < entry.positional;
     if (is_twice) return fault(fmt::format("duplicate argument '{}'", named.name.str()));
-    entry.wishes.push_back({.position = index < 0 ? 0 : static_cast<std::size_t>(index),
-                            .keyword = index < 0 ? named.name : Name(),
-                            .argument = &named.value});
+    entry.constraints.push_back({.position = index < 0 ? 0 : static_cast<std::size_t>(index),
+                                 .keyword = index < 0 ? named.name : Name(),
+                                 .argument = &named.value});
   }
   if (entry.any_order && entry.positional < 2) return fault("!!any_order requires two positional arguments");
   nodes_.push_back(std::move(entry));

@@ -128,10 +128,10 @@ class RegionDrawer {
   std::uint32_t gain_by_waiting(std::uint32_t owner, std::uint32_t other) {
     Look at_once;
     bool in_time = look_ahead(at_once, {owner});
-    take_back(at_once);
+    undo(at_once);
     Look later;
     in_time = in_time && look_ahead(later, {other, no_owner, owner});
-    take_back(later);
+    undo(later);
     if (!in_time) return 0;
     for (std::uint32_t atom : at_once.taken) is_done_[atom] = 1;
     std::uint32_t gain = 0;
@@ -185,7 +185,7 @@ class RegionDrawer {
     return true;
   }
 
-  void take_back(const Look& look) {
+  void undo(const Look& look) {
     for (std::uint32_t atom : look.passed) {
       is_done_[atom] = 0;
       for (std::uint32_t succ : graph_.succs[atom]) ++waiting_[succ];

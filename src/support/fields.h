@@ -146,51 +146,62 @@ std::string key_text(const Key& key) {
   }
 }
 
-// Writes structs with fields() and enums with words_of(), also in containers. Pairs and tuples become lists,
-// maps become objects, and values without fields that have str() become text. A type with another form has
-// json_of(const T&).
+// How a type is written: structs with fields() as objects and enums with words_of() as words, also in containers. Pairs
+// and tuples become lists, maps become objects, and values without fields that have str() become text. A type with
+// another form has json_of(const T&).
+enum class JsonForm { Json, Members, Own, Word, Text, Pointer, Map, List, Tuple, Variant, Plain };
+
+template <typename T>
+consteval JsonForm json_form() {
+  constexpr bool is_text = std::convertible_to<const T&, std::string_view>;
+  if (std::same_as<T, JsonValue>) return JsonForm::Json;
+  if (HasFields<T>) return JsonForm::Members;
+  if (requires(const T& value) {
+        { json_of(value) } -> std::same_as<JsonValue>;
+      })
+    return JsonForm::Own;
+  if (HasWords<T>) return JsonForm::Word;
+  if (requires(const T& value) { value.str(); }) return JsonForm::Text;
+  if (requires(const T& value) { *value; } && !is_text) return JsonForm::Pointer;
+  if (requires { typename T::mapped_type; }) return JsonForm::Map;
+  if (std::ranges::range<const T> && !is_text) return JsonForm::List;
+  if (requires { std::tuple_size<T>::value; }) return JsonForm::Tuple;
+  if (requires(const T& value) { value.valueless_by_exception(); }) return JsonForm::Variant;
+  return JsonForm::Plain;
+}
+
 template <typename T>
 JsonValue write_json(const T& value) {
-  if constexpr (std::same_as<T, JsonValue>) {
-    return value;
-  } else if constexpr (HasFields<T>) {
+  constexpr JsonForm form = json_form<T>();
+  if constexpr (form == JsonForm::Members) {
     FieldWriter writer;
     fields(writer, const_cast<T&>(value));  // readers need the same function to take a mutable struct
     return std::move(writer).take();
-  } else if constexpr (requires {
-                         { json_of(value) } -> std::same_as<JsonValue>;
-                       }) {
+  } else if constexpr (form == JsonForm::Own) {
     return json_of(value);
-  } else if constexpr (HasWords<T>) {
+  } else if constexpr (form == JsonForm::Word) {
     return word_in<T>(words_of(value), value);
-  } else if constexpr (requires { value.str(); }) {
+  } else if constexpr (form == JsonForm::Text) {
     return std::string(value.str());
-  } else if constexpr (requires { *value; } && !std::convertible_to<const T&, std::string_view>) {
-    return value ? write_json(*value) : JsonValue(nullptr);  // an optional or a pointer
-  } else if constexpr (requires { typename T::mapped_type; }) {
+  } else if constexpr (form == JsonForm::Pointer) {
+    return value ? write_json(*value) : JsonValue(nullptr);
+  } else if constexpr (form == JsonForm::Map) {
     JsonValue::object_t members;
     for (const auto& [key, member] : value) members.emplace_back(key_text(key), write_json(member));
     return members;
-  } else if constexpr (std::ranges::range<const T> && !std::convertible_to<const T&, std::string_view>) {
+  } else if constexpr (form == JsonForm::List) {
     JsonValue::array_t elements;
     if constexpr (std::ranges::sized_range<const T>) elements.reserve(std::ranges::size(value));
     for (const auto& element : value) elements.push_back(write_json(element));
     return elements;
-  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+  } else if constexpr (form == JsonForm::Tuple) {
     return std::apply([](const auto&... parts) { return JsonValue::array({write_json(parts)...}); }, value);
-  } else if constexpr (requires { value.valueless_by_exception(); }) {
+  } else if constexpr (form == JsonForm::Variant) {
     return std::visit([](const auto& held) { return write_json(held); }, value);
   } else {
     return value;
   }
 }
-
-// A container without a form of its own.
-template <typename T>
-concept JsonList =
-    !std::same_as<T, JsonValue> && std::ranges::range<const T> &&
-    !std::convertible_to<const T&, std::string_view> && !requires(const T& value) { json_of(value); } &&
-    !requires(const T& value) { value.str(); } && !requires { typename T::mapped_type; };
 
 template <typename T>
 void append_list(std::string& text, const T& list, std::size_t depth) {
@@ -212,11 +223,12 @@ inline bool is_plain(std::string_view text) {
 // Appends what write_json() returns, indented by 1, one value after the other: of large reports there is never a tree.
 template <typename T>
 void append_json(std::string& text, const T& value, std::size_t depth) {
-  if constexpr (HasFields<T>) {
+  constexpr JsonForm form = json_form<T>();
+  if constexpr (form == JsonForm::Members) {
     FieldWriter writer(text, depth);
     fields(writer, const_cast<T&>(value));
     writer.close();
-  } else if constexpr (JsonList<T>) {
+  } else if constexpr (form == JsonForm::List) {
     append_list(text, value, depth);
   } else if constexpr (std::same_as<T, std::string>) {
     if (is_plain(value)) {

@@ -335,10 +335,10 @@ JsonValue json_of(const Proposal& proposal, const Method& method) {
   for (std::size_t i = 0; i < nodes.size(); ++i)
     answers.add(proposal.support(*nodes[i]), static_cast<std::int64_t>(i));
   ProposalMessage message{.answers = std::move(answers).take(), .options = proposal.options};
-  const bool has_sets = !proposal.options.groups.empty() || !proposal.options.apart.empty();
+  const bool has_sets = !proposal.options.groups.empty() || !proposal.options.isolated_sets.empty();
   const NodeNumbers numbers = has_sets ? numbers_of(nodes) : NodeNumbers();
   message.groups = sets_of(proposal.options.groups, numbers);
-  message.apart = sets_of(proposal.options.apart, numbers);
+  message.apart = sets_of(proposal.options.isolated_sets, numbers);
   return write_json(message);
 }
 
@@ -364,7 +364,7 @@ Result<Proposal> proposal_of(const Json& json, const Method& method, const std::
     return found == answers->of_node.end() ? refuse("op", node.op().str()) : *found->second;
   };
   TRY(proposal.options.groups, NodeLists(nodes).find(message.groups));
-  TRY(proposal.options.apart, NodeLists(nodes).find(message.apart));
+  TRY(proposal.options.isolated_sets, NodeLists(nodes).find(message.apart));
   return proposal;
 }
 

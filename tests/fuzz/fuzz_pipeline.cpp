@@ -173,7 +173,7 @@ void compile_archive(const std::string& input, const PlanOfAction& plan) {
   CompileOptions options;
   options.input = input;
   options.lower.backends = plan.backends();
-  options.lower.plan_together = plan.way == PlanOfAction::Together;
+  options.lower.joint_planning = plan.way == PlanOfAction::Together;
   options.output = scratch_path(".pte");
   if (plan.external) options.ptd = {{scratch_path(".ptd")}};
   options.debug_map = scratch_path(".json");

@@ -40,14 +40,14 @@ class TakingPartitioner : public Partitioner {
   }
 
   Result<PartitionResult> partition(const Program& program, const Method& method) const override {
-    TRY(std::optional<Proposal> wishes, proposal(program, method));
-    return wishes ? propose_partitions(program, method, *wishes) : inner_->partition(program, method);
+    TRY(std::optional<Proposal> proposed, proposal(program, method));
+    return proposed ? propose_partitions(program, method, *proposed) : inner_->partition(program, method);
   }
 
   Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override {
-    TRY(std::optional<Proposal> wishes, inner_->proposal(program, method));
-    if (!wishes) return wishes;
-    wishes->support = [nodes = nodes_, inner = std::move(wishes->support)](const Node& node) {
+    TRY(std::optional<Proposal> proposed, inner_->proposal(program, method));
+    if (!proposed) return proposed;
+    proposed->support = [nodes = nodes_, inner = std::move(proposed->support)](const Node& node) {
       NodeSupport answer = inner(node);
       const bool is_one =
           answer.support == Support::Unsupported && std::ranges::any_of(nodes, [&](const RefusedNodes& each) {
@@ -56,7 +56,7 @@ class TakingPartitioner : public Partitioner {
           });
       return is_one ? take() : answer;
     };
-    return wishes;
+    return proposed;
   }
 
  private:
@@ -120,9 +120,9 @@ class Adviser {
     add_backends();
     for (const RefusedGroup& group : groups_) add_option_of(group);
     add_less_control();
-    if (options_.backends.size() > 1 && !options_.plan_together) {
+    if (options_.backends.size() > 1 && !options_.joint_planning) {
       LowerOptions changed = options_;
-      changed.plan_together = true;
+      changed.joint_planning = true;
       add({.what = "plan the backends together"}, std::move(changed));
     }
     add_larger_pieces();
@@ -242,7 +242,7 @@ class Adviser {
   // Evaluates rejected ops that would be worth delegating. No option achieves this, but the model can be
   // rewritten.
   void judge_takes() {
-    if (options_.plan_together) return;
+    if (options_.joint_planning) return;
     std::size_t tried = 0;
     std::map<std::pair<std::string, std::string>, std::vector<const RefusedGroup*>> lines;
     for (const RefusedGroup& group : groups_) {

@@ -35,7 +35,7 @@ std::string backend_flags(const LowerOptions& options) {
     if (argument.find_first_not_of(plain) != argument.npos) argument = "'" + argument + "'";
     text += (text.empty() ? "--backend " : " --backend ") + argument;
   }
-  return options.plan_together ? text + " --together" : text;
+  return options.joint_planning ? text + " --together" : text;
 }
 
 std::vector<std::string> deciding_options(const LowerOptions& options) {
@@ -45,7 +45,7 @@ std::vector<std::string> deciding_options(const LowerOptions& options) {
     texts.push_back(fmt::format("--bound {}={}", size, bound_text(range)));
   for (const BackendRequest& request : options.backends)
     texts.push_back("--backend " + request_text(request));
-  if (options.plan_together) texts.emplace_back("--together");
+  if (options.joint_planning) texts.emplace_back("--together");
   return texts;
 }
 

@@ -1,6 +1,6 @@
 // Formats the options of a lowering as on the command line.
 //
-//   {.backends = {{"xnnpack", {}, {{"mode", "fx"}}}}, .plan_together = true}
+//   {.backends = {{"xnnpack", {}, {{"mode", "fx"}}}}, .joint_planning = true}
 //     ->  --backend xnnpack:mode=fx --together
 #pragma once
 

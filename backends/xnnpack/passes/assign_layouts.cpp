@@ -16,7 +16,7 @@ constexpr std::size_t max_concat_inputs = 5;
 class LayoutAssigner {
  public:
   explicit LayoutAssigner(const XnnGraph& logical)
-      : logical_(logical), wishes_(find_preferred_orders(logical)), forms_(logical, physical_) {}
+      : logical_(logical), preferred_(find_preferred_orders(logical)), forms_(logical, physical_) {}
   XnnGraph run();
 
  private:
@@ -54,7 +54,7 @@ class LayoutAssigner {
   void assign_outputs();
 
   const XnnGraph& logical_;
-  std::vector<std::optional<Order>> wishes_;
+  std::vector<std::optional<Order>> preferred_;
   XnnGraph physical_;
   ValueForms forms_;
   std::map<std::pair<ValueId, Readers>, ValueId> quantized_inputs_;  // by physical value
@@ -63,12 +63,12 @@ class LayoutAssigner {
 template <typename Fits>
 Order LayoutAssigner::choose_order(const XnnNode& node, Fits&& fits, const Order& fallback) const {
   const std::size_t result_rank = rank(node.output);
-  const std::optional<Order>& wish = wishes_[node.output];
+  const std::optional<Order>& preferred = preferred_[node.output];
   std::vector<Order> candidates;
   const auto add = [&](const Order& order) {
     if (std::ranges::find(candidates, order) == candidates.end()) candidates.push_back(order);
   };
-  if (wish) add(*wish);
+  if (preferred) add(*preferred);
   for (ValueId input : node.inputs) {
     if (input == no_value || rank(input) != result_rank) continue;
     for (const Order& order : forms_.orders(input)) add(order);
@@ -79,8 +79,9 @@ Order LayoutAssigner::choose_order(const XnnNode& node, Fits&& fits, const Order
   double best_cost = std::numeric_limits<double>::infinity();
   for (const Order& order : candidates) {
     if (!fits(order)) continue;
-    double cost =
-        wish && !same_elements(*wish, order, sizes(node.output)) ? element_count(sizes(node.output)) : 0;
+    double cost = preferred && !same_elements(*preferred, order, sizes(node.output))
+                      ? element_count(sizes(node.output))
+                      : 0;
     for (ValueId input : node.inputs) {
       if (input != no_value) cost += forms_.cost_widened(input, result_rank, order);
     }
@@ -168,7 +169,7 @@ void LayoutAssigner::assign_matrix_multiply(const XnnNode& node) {
   const double straight_cost = forms_.cost(right, straight);
   const double turned_cost = forms_.cost(right, turned);
   const bool is_turned =
-      turned_cost < straight_cost || (turned_cost == straight_cost && wishes_[right] == turned);
+      turned_cost < straight_cost || (turned_cost == straight_cost && preferred_[right] == turned);
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, identity_order(rank(node.inputs[0])));
   physical.inputs[1] = get(node, 1, is_turned ? turned : straight);
@@ -192,7 +193,7 @@ void LayoutAssigner::assign_softmax(const XnnNode& node) {
 
 void LayoutAssigner::assign_mean(const XnnNode& node) {
   if (!node.get<Axes>().stay) {
-    const Order order = wishes_[node.output].value_or(identity_order(rank(node.output)));
+    const Order order = preferred_[node.output].value_or(identity_order(rank(node.output)));
     XnnNode physical = node;
     physical.inputs[0] = get(node, 0, dropping_order(order, node.get<Axes>()));
     finish(node, order, std::move(physical));
@@ -220,20 +221,20 @@ void LayoutAssigner::assign_reshape(const XnnNode& node) {
   const ValueId input = node.inputs[0];
   const Dims& from = sizes(input);
   const Dims& to = sizes(node.output);
-  const std::optional<Order>& wish = wishes_[node.output];
+  const std::optional<Order>& preferred = preferred_[node.output];
   std::vector<Plan> plans;  // the first of the cheapest plans is taken
   for (const Order& order : forms_.orders(input)) {
-    if (auto after = reshaped_order(from, to, order, wish ? &*wish : nullptr))
+    if (auto after = reshaped_order(from, to, order, preferred ? &*preferred : nullptr))
       plans.push_back({order, *after});
   }
-  if (wish) {
+  if (preferred) {
     // A reshape is free if the value is neither an input nor a result of the delegate.
     const auto place = logical_.values[input].is_input ? plans.begin() : plans.end();
-    if (auto before = reshaped_order(to, from, *wish)) plans.insert(place, {*before, *wish});
+    if (auto before = reshaped_order(to, from, *preferred)) plans.insert(place, {*before, *preferred});
   }
   plans.push_back({identity_order(from.size()), identity_order(to.size())});
   auto cost = [&](const Plan& plan) {
-    const double mismatch = wish && !same_elements(*wish, plan.after, to) ? element_count(to) : 0;
+    const double mismatch = preferred && !same_elements(*preferred, plan.after, to) ? element_count(to) : 0;
     return forms_.cost(input, plan.before) + mismatch;
   };
   const Plan& best = *std::ranges::min_element(plans, {}, cost);

@@ -44,17 +44,17 @@ class PreferredOrderFinder {
   }
 
   std::vector<std::optional<Order>> run() {
-    std::vector<std::optional<Order>> wishes(graph_.values.size());
+    std::vector<std::optional<Order>> preferred(graph_.values.size());
     for (ValueId output : graph_.outputs) vote(output, identity(output));
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const XnnNode& node = graph_.nodes[i];
-      wishes[node.output] = winner(node.output);
-      vote_inputs(node, wishes[node.output]);
+      preferred[node.output] = winner(node.output);
+      vote_inputs(node, preferred[node.output]);
     }
-    for (ValueId id = 0; id < wishes.size(); ++id) {
-      if (!wishes[id]) wishes[id] = winner(id);
+    for (ValueId id = 0; id < preferred.size(); ++id) {
+      if (!preferred[id]) preferred[id] = winner(id);
     }
-    return wishes;
+    return preferred;
   }
 
  private:
@@ -83,8 +83,8 @@ class PreferredOrderFinder {
     return std::ranges::max_element(votes, {}, &Votes::count)->order;
   }
 
-  void vote_inputs(const XnnNode& node, const std::optional<Order>& wish);
-  void vote_reshape(const XnnNode& node, const std::optional<Order>& wish);
+  void vote_inputs(const XnnNode& node, const std::optional<Order>& preferred);
+  void vote_reshape(const XnnNode& node, const std::optional<Order>& preferred);
   Order matrix_order(ValueId right) const;
 
   const XnnGraph& graph_;
@@ -92,12 +92,12 @@ class PreferredOrderFinder {
   std::vector<std::vector<Votes>> votes_;
 };
 
-void PreferredOrderFinder::vote_reshape(const XnnNode& node, const std::optional<Order>& wish) {
+void PreferredOrderFinder::vote_reshape(const XnnNode& node, const std::optional<Order>& preferred) {
   const Dims& from = graph_.values[node.inputs[0]].sizes;
   const Dims& to = graph_.values[node.output].sizes;
   std::optional<Order> order;
-  if (wish) order = reshaped_order(to, from, *wish);
-  if (order || wish) vote(node.inputs[0], order.value_or(identity(node.inputs[0])));
+  if (preferred) order = reshaped_order(to, from, *preferred);
+  if (order || preferred) vote(node.inputs[0], order.value_or(identity(node.inputs[0])));
 }
 
 // The right matrix may be transposed, which is cheaper if its elements are naturally in that order.
@@ -108,7 +108,7 @@ Order PreferredOrderFinder::matrix_order(ValueId right) const {
   return order;
 }
 
-void PreferredOrderFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& wish) {
+void PreferredOrderFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& preferred) {
   using enum NodeKind;
   const ValueId input = node.inputs[0];
   const std::size_t rank = graph_.values[node.output].sizes.size();
@@ -116,9 +116,9 @@ void PreferredOrderFinder::vote_inputs(const XnnNode& node, const std::optional<
       node.kind == ResizeBilinear || (node.kind == ChannelAffine && rank == 4)) {
     vote(input, nhwc());
   } else if (node.kind == Transpose) {
-    if (wish) vote(input, compose(node.get<Order>(), *wish));
+    if (preferred) vote(input, compose(node.get<Order>(), *preferred));
   } else if (node.kind == Reshape) {
-    vote_reshape(node, wish);
+    vote_reshape(node, preferred);
   } else if (node.kind == BatchMatrixMultiply) {
     vote(input, identity(input));
     vote(node.inputs[1], matrix_order(node.inputs[1]));
@@ -126,12 +126,12 @@ void PreferredOrderFinder::vote_inputs(const XnnNode& node, const std::optional<
     // These accept any order that has certain dimensions in place; see assign_layouts.cpp.
     if (node.kind == GlobalAvgPooling2d) {
       const Axes& axes = node.get<Axes>();
-      vote(input,
-           axes.stay ? mean_order(rank, axes) : dropping_order(wish.value_or(identity(node.output)), axes));
+      vote(input, axes.stay ? mean_order(rank, axes)
+                            : dropping_order(preferred.value_or(identity(node.output)), axes));
     }
-  } else if (wish) {
+  } else if (preferred) {
     for (ValueId operand : node.inputs) {
-      if (operand != no_value && graph_.values[operand].sizes.size() == rank) vote(operand, *wish);
+      if (operand != no_value && graph_.values[operand].sizes.size() == rank) vote(operand, *preferred);
     }
   }
 }

@@ -96,13 +96,13 @@ class DEPUTE_API BackendOps final : public OpTable {
   // invalid pattern.
   Status add(const BackendOpSpec& spec);
 
-  // extent() returns the current size of the table; take_back() removes everything added since. Together they
+  // extent() returns the current size of the table; truncate() removes everything added since. Together they
   // add a list of ops completely or not at all.
   struct Extent {
     std::size_t libraries = 0, ops = 0;
   };
   Extent extent() const { return {libraries_.size(), ops_.size()}; }
-  void take_back(Extent extent);
+  void truncate(Extent extent);
 
   const OpDef* find(Name op) const override;
   // Null if `name` is not a backend op; the pointer is to the registered op.

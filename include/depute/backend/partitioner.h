@@ -35,14 +35,14 @@
 
 namespace depute {
 
-// The options that plan_together() drew a partition by. find_splits() names the option that separates two
+// The options that plan_jointly() drew a partition by. find_splits() names the option that separates two
 // partitions.
 struct PartitionPlan {
   RegionMode mode = RegionMode::Settled;
   bool merge_unconnected = true;
   std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
   bool is_cut_by_values = false;  // max_nodes follows from ProposeOptions::max_values
-  bool is_isolated = false;       // a set of ProposeOptions::apart
+  bool is_isolated = false;       // a set of ProposeOptions::isolated_sets
 };
 
 struct PartitionResult {
@@ -60,7 +60,7 @@ struct PartitionResult {
   // Reasons, each node at most once. Tags are decisive: a node without a verdict, or with one that
   // contradicts its tag, gets a verdict derived from the tag.
   std::vector<std::pair<const Node*, Verdict>> verdicts;
-  // By tag, for partitions of plan_together(); other partitioners leave it empty.
+  // By tag, for partitions of plan_jointly(); other partitioners leave it empty.
   std::unordered_map<Name, PartitionPlan> plans;
 };
 
@@ -77,7 +77,7 @@ class DEPUTE_API Partitioner {
   virtual Result<PartitionResult> partition(const Program& program, const Method& method) const = 0;
 
   // Returns the proposal from which partition() makes its result, or nullopt if the partitioner works
-  // differently. Partitioners with a proposal can be combined by plan_together().
+  // differently. Partitioners with a proposal can be combined by plan_jointly().
   virtual Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const {
     (void)program;
     (void)method;
@@ -106,7 +106,7 @@ class DEPUTE_API Partitioner {
 //   not-worth    a node of an island whose gain is below its DelegateCost
 //   group        a node of a group that cannot be taken as a whole
 //   delegated    a call of a delegate
-//   several      a node that several owners rejected for different reasons (plan_together())
+//   several      a node that several owners rejected for different reasons (plan_jointly())
 //
 // Fails only for invalid groups and for a proposal without a support function.
 DEPUTE_API Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
@@ -162,9 +162,9 @@ DEPUTE_API std::vector<StayingBuffer> tag_mutated_buffer(const Program& program,
 // PartitionResult::plans.
 
 enum class SplitReason : std::uint8_t {
-  Circle,    // a path from one to the other passes a node that the backend does not take
-  OneMore,   // one partition for both would force more partitions in all
-  Repeat,    // steps that repeat with the same constants are partitions of their own (ProposeOptions::apart)
+  Circle,   // a path from one to the other passes a node that the backend does not take
+  OneMore,  // one partition for both would force more partitions in all
+  Repeat,  // steps that repeat with the same constants are partitions of their own (ProposeOptions::isolated_sets)
   Limit,     // together they would be larger than max_nodes or max_values allow
   Mode,      // the options `mode` or `merge_unconnected`
   Backends,  // several backends are planned together, for few partitions and not the fewest

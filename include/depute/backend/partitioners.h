@@ -147,7 +147,7 @@ class DEPUTE_API TaggedPartitioner : public Partitioner {
 
 // --- several backends at once: one PartitionResult with the tags of all backends
 //
-//   return plan_together(program, method, std::vector<Proposal>{gpu, cpu});
+//   return plan_jointly(program, method, std::vector<Proposal>{gpu, cpu});
 //
 //   gpu0, cpu0, gpu1, ...: each node with the first backend that takes it
 //
@@ -156,8 +156,8 @@ class DEPUTE_API TaggedPartitioner : public Partitioner {
 
 // `proposals` are in order of priority. Fails if there are none, and in the cases where propose_partitions()
 // fails.
-DEPUTE_API Result<PartitionResult> plan_together(const Program& program, const Method& method,
-                                                 std::span<const Proposal> proposals);
+DEPUTE_API Result<PartitionResult> plan_jointly(const Program& program, const Method& method,
+                                                std::span<const Proposal> proposals);
 
 // Several partitioners combined into one, in order of priority. Each must return a proposal.
 class DEPUTE_API SeveralPartitioners : public Partitioner {

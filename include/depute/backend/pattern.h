@@ -41,17 +41,17 @@ class DEPUTE_API Pattern {
 
   // An expected argument of a pattern node, with its position. For a known op the position is that in the
   // schema, so that positional arguments, keywords and defaults agree; otherwise it is as written.
-  struct Wish {
+  struct Constraint {
     std::size_t position = 0;  // in the schema, or among positional arguments
     Name keyword;              // for an op without schema; empty for positional arguments
     const Argument* argument = nullptr;
   };
   struct PatternNode {
     const Node* node = nullptr;
-    std::vector<Wish> wishes;
+    std::vector<Constraint> constraints;
     std::size_t positional = 0;  // number of positional arguments, for ops without schema
     bool any_order = false;
-    bool open_rest = false;  // arguments without a Wish are not compared
+    bool open_rest = false;  // arguments without a Constraint are not compared
   };
   // How to find the next pattern node from known values: as the producer of a value, or as a user of one.
   struct Step {

@@ -5,7 +5,7 @@
 //            },
 //            .options = {.owner = "mine", .spec = {"MyBackend", {}}}}
 //
-// propose_partitions() (partitioner.h) makes a PartitionResult from one proposal, plan_together()
+// propose_partitions() (partitioner.h) makes a PartitionResult from one proposal, plan_jointly()
 // (partitioners.h) from several.
 #pragma once
 
@@ -86,7 +86,7 @@ struct ProposeOptions {
   std::vector<std::vector<const Node*>> groups = {};
   // Node sets that become a region each if they can be placed whole, for example the repeated steps of an
   // RNN. Identical regions share one delegate. All nodes of a set are in one graph; no node is in two sets.
-  std::vector<std::vector<const Node*>> apart = {};
+  std::vector<std::vector<const Node*>> isolated_sets = {};
   MovedData moved_data = MovedData::Constants;
   DelegateCost cost = {};
   // Maximum number of arguments and results of a delegate; regions with more are split.

@@ -155,7 +155,7 @@ using Transform = std::function<Result<Program>(Program program)>;
 
 struct LowerOptions {
   std::vector<BackendRequest> backends = {};  // partitioned in this order
-  bool plan_together = false;  // partition for all backends in one pass instead of one after another
+  bool joint_planning = false;  // partition for all backends in one pass instead of one after another
   std::vector<ConstantMethod> constants = {};  // add_constants()
   // Ranges of sizes by symbol. Each must lie within the program's own range, for example to give an upper
   // bound that torch.export does not know.

@@ -224,7 +224,7 @@ def test_partitioners_are_asked_in_turn():
     assert lowered([ADD, looks]).get_delegation_info().num_delegated_subgraphs == 3
     assert "executorch_call_delegate" in looks.seen
     with pytest.raises(depute.Error, match="cannot be planned together"):
-        lowered([ADD, looks], plan_together=True)
+        lowered([ADD, looks], joint_planning=True)
 
 
 def test_all_partitions_at_once():

@@ -483,7 +483,7 @@ TEST(BackendOp, CanBeTakenBack) {
   ASSERT_TRUE(own.add_library("other"));
   const BackendOpSpec taken{.name = "other.op.default", .schema = "other.op.default(Tensor(a!) x) -> ()"};
   ASSERT_TRUE(own.add(taken));
-  own.take_back(before);
+  own.truncate(before);
   EXPECT_EQ(own.find(Name("other.op.default")), nullptr);
   EXPECT_EQ(own.find(Name("other.op.functional")), nullptr);
   EXPECT_TRUE(own.packet("other.op").empty());

@@ -125,7 +125,7 @@ method forward(%x: f32[2]) {
 }
 )");
   ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
-  options.apart = {nodes_named(program, {"a", "b"}), nodes_named(program, {"c", "d"})};
+  options.isolated_sets = {nodes_named(program, {"a", "b"}), nodes_named(program, {"c", "d"})};
   const PartitionResult result = propose(program, support, options);
   EXPECT_EQ(tags(result), (std::vector<std::string>{"a mine0", "b mine0", "c mine1", "d mine1", "e mine2"}));
   for (const auto& [node, verdict] : result.verdicts)
@@ -144,11 +144,11 @@ method forward(%x: f32[2]) {
 )");
   ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
   const auto without = tags(propose(program, support, options));
-  options.apart = {nodes_named(program, {"a", "b"})};  // around a node that is not taken
+  options.isolated_sets = {nodes_named(program, {"a", "b"})};  // around a node that is not taken
   const PartitionResult around = propose(program, support, options);
   EXPECT_EQ(tags(around), without);
   EXPECT_EQ(verdict(around, "t").rule, "op");
-  options.apart = {nodes_named(program, {"a", "t"})};  // with one that is not taken
+  options.isolated_sets = {nodes_named(program, {"a", "t"})};  // with one that is not taken
   const PartitionResult with = propose(program, support, options);
   EXPECT_EQ(tags(with), without);
   EXPECT_EQ(verdict(with, "t").rule, "op");

@@ -179,7 +179,7 @@ class MethodPlanner {
             .merge_unconnected = asked.merge_unconnected,
             .max_nodes = asked.max_nodes,
             .is_cut_by_values = asked.max_nodes < options.regions.max_nodes,
-            .is_isolated = !options.apart.empty()};
+            .is_isolated = !options.isolated_sets.empty()};
   }
 
   void add_verdicts(const Graph& graph, const OwnersPlan& plan, const std::vector<Name>& tags) {
@@ -305,7 +305,7 @@ std::optional<Proposal> apart_from(const Proposal& proposal) {
   Proposal sets{.support = {}, .options = proposal.options};
   sets.options.groups.clear();
   sets.options.regions.mode = RegionMode::Apart;
-  for (const auto& set : proposal.options.apart) {
+  for (const auto& set : proposal.options.isolated_sets) {
     const bool is_taken = std::ranges::none_of(set, [&](const Node* node) {
       return members->contains(node) || proposal.support(*node).support == Support::Unsupported;
     });
@@ -320,36 +320,36 @@ std::optional<Proposal> apart_from(const Proposal& proposal) {
 
 }  // namespace
 
-Result<PartitionResult> plan_together(const Program& program, const Method& method,
-                                      std::span<const Proposal> proposals) {
+Result<PartitionResult> plan_jointly(const Program& program, const Method& method,
+                                     std::span<const Proposal> proposals) {
   if (proposals.empty()) return failure("partition", method.name.str(), "no proposal to plan");
   for (const Proposal& proposal : proposals) {
     if (!proposal.support)
       return failure("partition", proposal.options.owner, "the proposal has no support function");
   }
-  const auto has_sets = [](const Proposal& proposal) { return !proposal.options.apart.empty(); };
+  const auto has_sets = [](const Proposal& proposal) { return !proposal.options.isolated_sets.empty(); };
   if (std::ranges::none_of(proposals, has_sets)) return MethodPlanner(program, method, proposals).run();
   std::vector<Proposal> parted;
   for (const Proposal& proposal : proposals) {
-    TRY_STATUS(check_groups(method, proposal.options.apart));
+    TRY_STATUS(check_groups(method, proposal.options.isolated_sets));
     if (auto sets = apart_from(proposal)) parted.push_back(std::move(*sets));
     parted.push_back(proposal);
-    parted.back().options.apart.clear();
+    parted.back().options.isolated_sets.clear();
   }
   return MethodPlanner(program, method, parted).run();
 }
 
 OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& program) const {
-  std::vector<OpsToNotDecompose> wishes;
+  std::vector<OpsToNotDecompose> lists;
   OpsToNotDecompose all;
   for (const auto& partitioner : partitioners_) {
     if (partitioner == nullptr) continue;  // partition() reports the error
-    wishes.push_back(partitioner->ops_to_not_decompose(program));
-    all.ops.insert(all.ops.end(), wishes.back().ops.begin(), wishes.back().ops.end());
+    lists.push_back(partitioner->ops_to_not_decompose(program));
+    all.ops.insert(all.ops.end(), lists.back().ops.begin(), lists.back().ops.end());
   }
-  all.filter = [wishes](const Node& node) {
-    return std::ranges::any_of(wishes, [&](const OpsToNotDecompose& wish) {
-      return std::ranges::find(wish.ops, node.op()) != wish.ops.end() && (!wish.filter || wish.filter(node));
+  all.filter = [lists](const Node& node) {
+    return std::ranges::any_of(lists, [&](const OpsToNotDecompose& list) {
+      return std::ranges::find(list.ops, node.op()) != list.ops.end() && (!list.filter || list.filter(node));
     });
   };
   return all;
@@ -372,7 +372,7 @@ Result<PartitionResult> SeveralPartitioners::partition(const Program& program, c
     }
     proposals.push_back(std::move(*proposal));
   }
-  return plan_together(program, method, proposals);
+  return plan_jointly(program, method, proposals);
 }
 
 }  // namespace depute
