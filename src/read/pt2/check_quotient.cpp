@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "depute/program/op.h"
+#include "ir/sym/sym_functions.h"
 
 namespace depute {
 namespace {
@@ -35,9 +36,11 @@ Symbols sample(const std::vector<Name>& names, const Ranges& ranges, std::size_t
 
 std::optional<std::string> wrong_quotient(const Node& node, const Ranges& ranges) {
   constexpr std::size_t rounds = 39;
-  const bool is_quotient = node.op().str() == "_operator.floordiv";
-  if (!is_quotient && node.op().str() != "_operator.mod") return std::nullopt;
   if (node.args().size() != 2 || node.results().size() != 1) return std::nullopt;
+  if (node.result(0)->type().kind != Type::Kind::SymInt) return std::nullopt;
+  const SymFunction function = sym::function_of_op(node.op().str());
+  const bool is_quotient = function == SymFunction::FloorDiv;
+  if (!is_quotient && function != SymFunction::Mod) return std::nullopt;
   const SymExpr* dividend = expression_of(node.args()[0]);
   const SymExpr* divisor = expression_of(node.args()[1]);
   const SymExpr* declared = node.result(0)->type().expr;
@@ -56,7 +59,7 @@ std::optional<std::string> wrong_quotient(const Node& node, const Ranges& ranges
     const auto is = evaluate(SymInt(declared), symbols);
     if (!a || !b || !is || *b == 0) continue;
     const SymInt expected = is_quotient ? floor_div(*a, *b) : mod(*a, *b);
-    if (expected == *is) continue;
+    if (!expected.is_constant() || expected == *is) continue;
     return fmt::format("torch simplified ({}) {} ({}) to {}, which is {} instead of {} for the divisor {}",
                        str(dividend), is_quotient ? "//" : "%", str(divisor), str(declared), *is,
                        expected.value(), *b);
