@@ -40,12 +40,16 @@ Term places(const Term& x, std::size_t dim) {
   return {b, b.view(b.call("aten.arange.start_step", {0, size}), column)};
 }
 
-// Returns the previous element along the dimension; the first element precedes itself.
+// Returns the previous element along the dimension, and 0 before the first. No kernel that selects takes a
+// dimension that turns out to be empty.
 Term earlier_of(const Term& x, std::size_t dim) {
   Builder& b = x.builder();
-  Term index(b, b.call("aten.arange.start_step", {0, b.size(x.sizes()[dim])}));
-  index = (index - 1).call("aten.clamp.default", {0});
-  return x.call("aten.index_select.default", {static_cast<std::int64_t>(dim), index.value()});
+  const auto axis = static_cast<std::int64_t>(dim);
+  Dims first = x.sizes();
+  first[dim] = 1;
+  Value* zero = b.call("aten.full.default", {first, 0, x.dtype()});
+  Term moved(b, b.call("aten.cat.default", {std::vector<Value*>{zero, x.value()}, axis}));
+  return moved.call("aten.slice.Tensor", {axis, 0, b.size(x.sizes()[dim])});
 }
 // Returns the number of each element's run of equal ones. `differs` is true where an element differs from the
 // previous one.
