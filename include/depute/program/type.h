@@ -129,6 +129,7 @@ struct Type {
   Name class_name;                // CustomObj
 
   bool is_tensor() const { return kind == Kind::Tensor; }
+  bool is_symbolic() const { return kind == Kind::SymInt || kind == Kind::SymFloat || kind == Kind::SymBool; }
   friend bool operator==(const Type&, const Type&) = default;
 };
 

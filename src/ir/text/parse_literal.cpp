@@ -197,9 +197,7 @@ Result<Type> Parser::new_type() {
   auto kind = meaning(type_words, word);
   if (!kind)
     return in_.fault_at(start, fmt::format("expected a type, like f32[2, 3] or sym_int, not '{}'", word));
-  bool is_symbolic =
-      *kind == Type::Kind::SymInt || *kind == Type::Kind::SymFloat || *kind == Type::Kind::SymBool;
-  if (!is_symbolic || !in_.accept('[')) return sym_type(*kind, nullptr);
+  if (!Type{.kind = *kind}.is_symbolic() || !in_.accept('[')) return sym_type(*kind, nullptr);
   TRY(const SymExpr* expr, expression());
   TRY_STATUS(in_.expect(']'));
   return sym_type(*kind, expr);

@@ -68,18 +68,13 @@ Result<Argument> read_optional_tensor(GraphReader& reader, const Json& json, std
   return json.fault(fmt::format("{} is not a kind of optional tensor", quote(kind)));
 }
 
-bool is_symbolic(const Type& type) {
-  return type.kind == Type::Kind::SymInt || type.kind == Type::Kind::SymFloat ||
-         type.kind == Type::Kind::SymBool;
-}
-
 // Reads {"as_name": "s"} or a constant.
 Result<Argument> read_symbolic(GraphReader& reader, const Json& json, std::size_t depth) {
   TRY(auto choice, json.choice());
   const auto& [kind, value] = choice;
   if (kind == "as_name") {
     TRY(Value * named, reader.value(value));
-    if (!is_symbolic(named->type()))
+    if (!named->type().is_symbolic())
       return value.fault(fmt::format("{} is not a symbolic number", quote(named->name().str())));
     return Argument::of(named);
   }

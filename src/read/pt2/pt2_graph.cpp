@@ -4,7 +4,7 @@
 
 #include "depute/program/op.h"
 #include "ops/own_ops.h"
-#include "read/pt2/check_quotient.h"
+#include "read/pt2/correct_sizes.h"
 #include "read/pt2/pt2_argument.h"
 #include "read/pt2/pt2_source.h"
 #include "read/quote.h"
@@ -230,7 +230,7 @@ Status GraphReader::read_node(const Json& json) {
   for (std::size_t i = 0; i < call->results.size(); ++i) {
     if (!call->results[i].name.empty()) bindings_[call->results[i].name].value = node->result(i);
   }
-  if (const auto wrong = wrong_quotient(*node, scope_.program.ranges)) {
+  if (const auto wrong = sizes_.correct(*node)) {
     return json.fault(*wrong, "say in the model that the divisor is positive: torch._check(divisor > 0)");
   }
   return {};

@@ -23,6 +23,7 @@
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 #include "read/json.h"
+#include "read/pt2/correct_sizes.h"
 #include "read/pt2/pt2_types.h"
 
 namespace depute {
@@ -52,7 +53,7 @@ class GraphReader {
  public:
   // `depth` is the number of enclosing graphs.
   GraphReader(MethodScope& scope, Graph& graph, std::size_t depth)
-      : scope_(scope), graph_(graph), depth_(depth) {}
+      : scope_(scope), graph_(graph), depth_(depth), sizes_(graph, scope.program.ranges) {}
   GraphReader(const GraphReader&) = delete;
   GraphReader& operator=(const GraphReader&) = delete;
 
@@ -111,6 +112,7 @@ class GraphReader {
   MethodScope& scope_;
   Graph& graph_;
   std::size_t depth_;
+  SizeCorrector sizes_;
   TypeTable tensors_;
   TypeTable sym_ints_;
   TypeTable sym_floats_;

@@ -289,19 +289,17 @@ def test_parts_that_are_all_empty_are_joined(backend, tmp_path):
     assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1e-5)
 
 
-def test_a_quotient_that_torch_simplified_for_positive_divisors(tmp_path):
+# torch traces these as if the divisors were positive: ((u*n + u)//n)//u as 1//n + 1, and (n//2)//-2 as n//-4.
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_quotients_that_torch_simplified_for_positive_divisors(backend, tmp_path):
     def divided(m, x, t):
         n, u = x.shape[1], t.item()
-        torch._check(u >= least)
+        torch._check(u >= -6)
         torch._check(u <= 9)
-        return torch.full((2,), ((u * n + u) // n) // u)
+        a, b = ((u * n + u) // n) // u, (n // 2) // (-2)
+        longer = x.new_zeros(b + 9) + 1
+        return torch.full((2,), a), torch.full((2,), a + 8), longer * 2, longer[1:].sum() + longer.shape[0]
 
-    shapes = (({1: Dim("n", min=2, max=9)}, None),)
-    calls = [(torch.randn(2, n), torch.tensor(u)) for n in (4, 2, 9) for u in (1, 2, 9)]
-    least = 1
-    check(Function(divided), calls, tmp_path, shapes=shapes)
-    least = -6
-    torch.export.save(torch.export.export(Function(divided), calls[0], dynamic_shapes=shapes, strict=False), tmp_path / "model.pt2")
-    run = depute("lower", tmp_path / "model.pt2", "-o", tmp_path / "negative.pte")
-    assert run.code == 1 and "torch simplified (u0 + (u0//" in run.stderr and "torch._check(divisor > 0)" in run.stderr
-    assert not (tmp_path / "negative.pte").exists()
+    options = ["--backend", backend] if backend != "portable" else []
+    calls = [(torch.randn(2, n), torch.tensor(u)) for n in (5, 2, 3, 9) for u in (1, 9, -6, -1)]
+    check(Function(divided), calls, tmp_path, *options, shapes=(({1: Dim("n", min=2, max=9)}, None),))
