@@ -19,6 +19,7 @@ Order memory_order(const TensorType& type) {
 // External ids are those of the arguments (inputs that are not constants, in order), then of the results.
 Emitter::Emitter(const Program& program, const Method& method) : program_(program), method_(method) {
   std::uint32_t external_id = 0;
+  graph_.ranges = program.ranges;
   graph_.values.reserve(method.graph->inputs().size() + method.graph->node_count());
   graph_.nodes.reserve(method.graph->node_count());
   for (const depute::Value* input : method.graph->inputs()) {

@@ -35,6 +35,15 @@ XnnNode node_for(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs
   return node;
 }
 
+// A Reshape, or a Slice of the whole if several sizes are dynamic.
+XnnNode plain_copy(const XnnGraph& graph, const XnnNode& like, ValueId from) {
+  const Dims& sizes = graph.values[from].sizes;
+  if (std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }) <= 1)
+    return node_for(like, NodeKind::Reshape, {from}, no_value);
+  const std::vector<std::uint32_t> zeros(sizes.size());
+  return node_for(like, NodeKind::Slice, {from}, no_value, SliceRange{zeros, zeros});
+}
+
 bool is_binary(NodeKind kind) {
   using enum NodeKind;
   return kind == Add || kind == Subtract || kind == Multiply || kind == Div || kind == Minimum ||
@@ -122,6 +131,23 @@ GraphUses find_uses(const XnnGraph& graph) {
   for (ValueId output : graph.outputs) ++uses.count[output];
   for (std::size_t i = 0; i < graph.values.size(); ++i) uses.count[i] += graph.values[i].is_output ? 1 : 0;
   return uses;
+}
+
+bool may_be_empty(const Dims& sizes, const Ranges& ranges) {
+  return std::ranges::any_of(sizes, [&](const SymInt& size) { return bounds(size, ranges).min <= 0; });
+}
+
+// The counts are equal if the size in all repeated dimensions is 1, or if another dimension is empty.
+Fit fit_of(const Dims& operand, const Dims& result, const Ranges& ranges) {
+  const std::size_t missing = result.size() - std::min(operand.size(), result.size());
+  bool is_same = true, may_be_same = true;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if ((i < missing ? SymInt(1) : operand[i - missing]) == result[i]) continue;
+    is_same = false;
+    may_be_same = may_be_same && bounds(result[i], ranges).min <= 1;
+  }
+  if (is_same) return Fit::Always;
+  return may_be_same || may_be_empty(operand, ranges) ? Fit::ForSomeSizes : Fit::Never;
 }
 
 void merge_handles(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& from) {

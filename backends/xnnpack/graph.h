@@ -192,12 +192,18 @@ struct XnnNode {
 XnnNode node_for(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
                  NodeParams params = {});
 
+struct XnnGraph;
+
+// Returns a node that copies a value and is not elementwise, for a result that is to be set.
+XnnNode plain_copy(const XnnGraph& graph, const XnnNode& like, ValueId from);
+
 struct XnnGraph {
   std::vector<XnnValue> values;
   std::vector<XnnNode> nodes;  // values are written before they are read
   // For a logical graph: results in call order. A value may occur twice, or be an input.
   std::vector<ValueId> outputs;
   std::uint32_t first_output_id = 0;  // external id of outputs[0]
+  Ranges ranges;                      // of the symbols in sizes
 
   ValueId add_value(ScalarType dtype, Dims sizes);
   // Adds a value with the element type and quantization of `other`.
@@ -222,6 +228,11 @@ struct GraphUses {
   std::vector<std::uint32_t> count;     // uses as input of nodes and as output of the graph
 };
 GraphUses find_uses(const XnnGraph& graph);
+
+bool may_be_empty(const Dims& sizes, const Ranges& ranges);
+// Whether an operand has as many elements as its result, to whose sizes it is broadcast.
+enum class Fit : std::uint8_t { Always, ForSomeSizes, Never };
+Fit fit_of(const Dims& operand, const Dims& result, const Ranges& ranges);
 
 // Merges into an ascending list without duplicates.
 void merge_handles(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& from);

@@ -106,6 +106,14 @@ Check need_known_sizes(const TensorType& type) {
   return Refusal{"dynamic-shape", sizes_text(type.sizes), "constant sizes"};
 }
 
+Check need_filled(const NodeQuery& node, const Limit& limit) {
+  const Value* tensor = tensor_of(node, limit.of);
+  if (tensor == nullptr || tensor->tensor().rank() < 2) return {};
+  const Dims& sizes = tensor->tensor().sizes;
+  if (limit.kind == LimitKind::Batch) return need_elements(node, {sizes[0]});
+  return need_elements(node, Dims(sizes.end() - 2, sizes.end()));
+}
+
 Check need_first_result_alone(const NodeQuery& node) {
   for (std::size_t i = 1; i < node.node().results().size(); ++i) {
     if (node.node().result(i)->has_uses())
@@ -143,6 +151,8 @@ Check check_limit(const Limit& limit, const TensorType& type) {
       return need_reshapable(type);
     case LimitKind::KnownSizes:
       return need_known_sizes(type);
+    case LimitKind::Batch:
+    case LimitKind::Matrix:
     case LimitKind::Constant:
     case LimitKind::Weight:
     case LimitKind::Number:
@@ -165,6 +175,9 @@ Check check_limit(const Limit& limit, const NodeQuery& node) {
       const Value* tensor = tensor_of(node, limit.of);
       return tensor == nullptr ? Check() : check_limit(limit, tensor->tensor());
     }
+    case LimitKind::Batch:
+    case LimitKind::Matrix:
+      return need_filled(node, limit);
     case LimitKind::Constant:
       return need_constant(node, limit.of);
     case LimitKind::Weight:
@@ -291,6 +304,12 @@ bool is_depthwise(const OpCall& convolution) {
 Check need_reshapable(const TensorType& type) {
   if (symbolic_count(type.sizes) <= 1) return {};
   return Refusal{"dynamic-shape", sizes_text(type.sizes), "at most one size known only at run time"};
+}
+
+Check need_elements(const NodeQuery& node, const Dims& sizes) {
+  const Program* program = node.context().program;
+  if (program == nullptr || !may_be_empty(sizes, program->ranges)) return {};
+  return Refusal{"zero-size", fmt::format("{}, which may be empty", sizes_text(sizes)), "a lower bound of 1"};
 }
 
 Check need_dtype(const TensorType& type, ScalarType dtype) {

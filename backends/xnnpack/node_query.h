@@ -67,6 +67,8 @@ Check need_ints(const NodeQuery& node, std::string_view name, std::int64_t least
 Check need_rank(const TensorType& type, std::size_t least, std::size_t most);
 // Allows at most one dynamic size, since XNNPACK can infer one.
 Check need_reshapable(const TensorType& type);
+// Requires that no size is 0 at run time.
+Check need_elements(const NodeQuery& node, const Dims& sizes);
 Check need_dtype(const TensorType& type, ScalarType dtype);
 // Returns an int argument that names a dimension, counted from the front.
 std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank);

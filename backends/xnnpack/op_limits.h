@@ -30,6 +30,8 @@ enum class LimitKind : std::uint8_t {
   Text,         // this string
   OneOpenSize,  // at most one dynamic size
   KnownSizes,   // all sizes are constant
+  Batch,        // the first size may not be 0 at run time
+  Matrix,       // none of the last two sizes may be 0 at run time
   FirstResult,  // no other result is used
 };
 
@@ -87,6 +89,12 @@ constexpr Limit one_open_size(std::string_view of) {
 }
 constexpr Limit known_sizes(std::string_view of) {
   return {.kind = LimitKind::KnownSizes, .of = of};
+}
+constexpr Limit batch(std::string_view of) {
+  return {.kind = LimitKind::Batch, .of = of};
+}
+constexpr Limit matrix(std::string_view of) {
+  return {.kind = LimitKind::Matrix, .of = of};
 }
 constexpr Limit first_result_alone() {
   return {.kind = LimitKind::FirstResult, .of = "result"};

@@ -37,6 +37,10 @@ std::string_view words(LimitKind kind) {
       return "at most one dynamic size";
     case LimitKind::KnownSizes:
       return "known sizes";
+    case LimitKind::Batch:
+      return "batches are never empty";
+    case LimitKind::Matrix:
+      return "matrices are never empty";
     case LimitKind::FirstResult:
       return "other results are unused";
   }

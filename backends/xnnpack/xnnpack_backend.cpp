@@ -128,13 +128,14 @@ Result<XnnGraph> build_graph(const Program& program, std::span<const CompileSpec
   if (is_half) halve_weights(graph);
   XnnGraph physical = assign_layouts(graph);
   end_table_chains(physical);
+  keep_buffers(physical);
   return physical;
 }
 
 Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,
                                                     std::span<const CompileSpec> compile_specs) const {
   TRY(XnnGraph graph, build_graph(edge_program, compile_specs));
-  Payload payload = write_payload(graph, edge_program.ranges);
+  Payload payload = write_payload(graph);
   TRY_STATUS(verify_written(edge_program, graph, payload));
   return PreprocessResult{.processed_bytes = std::move(payload.bytes),
                           .debug_handle_map = debug_handles(graph),

@@ -54,6 +54,13 @@ Value* with_rank(Builder& b, Value* x, std::size_t rank) {
   return has_rank ? x : b.view(x, with_rank(x->tensor().sizes, rank));
 }
 
+Value* one_longer(Builder& b, Value* x, std::size_t dim, double value) {
+  Dims sizes = x->tensor().sizes;
+  sizes[dim] = 1;
+  Value* last = b.call("aten.full.default", {sizes, value, x->tensor().dtype});
+  return b.call("aten.cat.default", {std::vector<Value*>{x, last}, static_cast<std::int64_t>(dim)});
+}
+
 Value* positive_part(Builder& b, Value* x) {
   return b.call("aten.clamp.default", {x, 0});
 }

@@ -29,6 +29,8 @@ Value* reshape(Builder& b, Value* x, const Dims& sizes);
 // Prepends sizes of 1 up to a rank, like broadcasting.
 Dims with_rank(const Dims& sizes, std::size_t rank);
 Value* with_rank(Builder& b, Value* x, std::size_t rank);
+// Appends a slice of `value` along a dimension, which is then never empty.
+Value* one_longer(Builder& b, Value* x, std::size_t dim, double value);
 // Returns the elements from `start` on, then those before; `x` itself if that changes nothing.
 Value* rotated(Builder& b, Value* x, std::size_t dim, const SymInt& start);
 // Returns max(x, 0) for any number type.

@@ -249,29 +249,61 @@ Replacement right_shift_within_width(Builder& b, const OpCall& call) {
   return one(has_sign ? shifted : b.call("aten.where.self", {places.is_within, shifted, 0}));
 }
 
+namespace {
+
+// True if a product over `inner` has elements that the kernel does not write, since `inner` turns out to be 0.
+bool may_be_unwritten(const Builder& b, const SymInt& inner, const Dims& result) {
+  return b.range_of(inner).min <= 0 && std::ranges::find(result, inner) == result.end();
+}
+
+// Returns `product`, or zeros where its inner dimension turns out to be empty.
+Value* written(Builder& b, const SymInt& inner, Value* product) {
+  return zero_unless(b, b.call("aten.gt.Scalar", {size_tensor(b, inner, ScalarType::I64), 0}), product);
+}
+
+}  // namespace
+
 Replacement product_of_numbers(Builder& b, const OpCall& call) {
   const TensorType& left = call[call.args().size() - 2].as_value()->tensor();
   const TensorType& wanted = call.node()->result()->tensor();
-  if (left.sizes.back() == 0) return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
-  if (left.dtype != ScalarType::Bool) return as_it_is();
+  const SymInt inner = left.sizes.back();
+  if (inner == 0) return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
+  if (left.dtype != ScalarType::Bool) {
+    if (!may_be_unwritten(b, inner, wanted.sizes)) return as_it_is();
+    return one(written(b, inner, b.call(call.def().name.str(), call.args())));
+  }
   std::vector<BuilderArgument> args;
   for (const Argument& factor : call.args())
     args.emplace_back(to_dtype(b, b.own(factor.as_value()), ScalarType::F32));
-  return one(b.call("aten.ne.Scalar", {b.call(call.def().name.str(), args), 0}));
+  Value* product = b.call(call.def().name.str(), args);
+  if (may_be_unwritten(b, inner, wanted.sizes)) product = written(b, inner, product);
+  return one(b.call("aten.ne.Scalar", {product, 0}));
 }
 
 Replacement linear_of_nothing(Builder& b, const OpCall& call) {
-  if (call.tensor("weight").sizes.back() != 0) return as_it_is();
   const TensorType& wanted = call.node()->result()->tensor();
+  const SymInt inner = call.tensor("weight").sizes.back();
+  if (may_be_unwritten(b, inner, wanted.sizes)) {
+    Value* product = written(b, inner, b.call("aten.linear.default", {call["input"], call["weight"]}));
+    return one(call["bias"].is_none() ? product : b.call("aten.add.Tensor", {product, call["bias"]}));
+  }
+  if (inner != 0) return as_it_is();
   if (call["bias"].is_none()) return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
   return one(
       b.call("aten.expand.default", {to_dtype(b, b.own(call.value("bias")), wanted.dtype), wanted.sizes}));
 }
 
 Replacement sum_of_product(Builder& b, const OpCall& call) {
-  if (call.tensor("mat1").sizes.back() != 0) return as_it_is();
   const TensorType& wanted = call.node()->result()->tensor();
+  const SymInt inner = call.tensor("mat1").sizes.back();
   const Argument& beta = call["beta"];
+  if (may_be_unwritten(b, inner, wanted.sizes)) {
+    Value* product = written(b, inner, b.call("aten.mm.default", {call["mat1"], call["mat2"]}));
+    Value* scaled = b.call("aten.mul.Tensor", {product, call["alpha"]});
+    if (beta.is_number() && beta.as_double() == 0) return one(scaled);
+    return one(b.call("aten.add.Tensor", {b.call("aten.mul.Tensor", {call["self"], beta}), scaled}));
+  }
+  if (inner != 0) return as_it_is();
   if (beta.is_number() && beta.as_double() == 0)
     return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
   Value* scaled = b.call("aten.mul.Tensor", {call["self"], beta});
@@ -290,6 +322,19 @@ Replacement sum_in_f32(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
   for (Value*& value : results) value = to_dtype(b, value, dtype);
   return in_sizes_of(b, call, std::move(results));
+}
+
+Replacement extreme_beside_empty(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(const std::vector<std::size_t> dims, wrap_dims(call["dim"], self.rank()));
+  bool may_be_empty = false;
+  for (std::size_t i = 0; i < self.rank(); ++i)
+    may_be_empty |= std::ranges::find(dims, i) == dims.end() && b.range_of(self.sizes[i]).min <= 0;
+  if (!may_be_empty) return with_dimension(b, call);
+  const std::string_view by = call.def().name == Name("aten.amax.default") ? "aten.max.dim" : "aten.min.dim";
+  Value* x = b.own(call.value("self"));
+  for (std::size_t dim : dims) x = b.call_all(by, {x, static_cast<std::int64_t>(dim), true})[0];
+  return one(call["keepdim"].as_bool() ? x : b.view(x, call.node()->result()->tensor().sizes));
 }
 
 Replacement sign_without_nan(Builder& b, const OpCall& call) {
@@ -314,15 +359,32 @@ Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_zero, infinite, b.call("aten.div.Tensor_mode", args)}));
 }
 
-Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
-  if (call.tensor("self").dtype != ScalarType::F64) return as_it_is();
-  Value* x = b.own(call.value("self"));
-  if (call.tensor("self").rank() == 0)
-    return one(b.call("aten.sub.Tensor", {x, x}));  // the kernels want a dimension
-  const std::vector<std::int64_t> dims = {call.integer("dim")};
-  Value* shifted = b.call("aten.sub.Tensor", {x, b.call("aten.amax.default", {x, dims, true})});
+namespace {
+
+Value* log_softmax_of_numbers(Builder& b, Value* x, std::int64_t dim) {
+  const std::vector<std::int64_t> dims = {dim};
+  Value* shifted = b.call("aten.sub.Tensor", {x, b.call_all("aten.max.dim", {x, dim, true})[0]});
   Value* total = b.call("aten.sum.dim_IntList", {b.call("aten.exp.default", {shifted}), dims, true});
-  return one(b.call("aten.sub.Tensor", {shifted, b.call("aten.log.default", {total})}));
+  return b.call("aten.sub.Tensor", {shifted, b.call("aten.log.default", {total})});
+}
+
+}  // namespace
+
+// With an element of -inf more, which adds nothing to the sum, a dimension that turns out to be empty is not.
+Replacement log_softmax_for_kernel(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  const bool is_f64 = self.dtype == ScalarType::F64;
+  Value* x = b.own(call.value("self"));
+  if (self.rank() == 0)  // the kernels want a dimension
+    return is_f64 ? one(b.call("aten.sub.Tensor", {x, x})) : as_it_is();
+  TRY(const std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  const bool may_be_empty = !self.sizes[dim].is_constant() && b.range_of(self.sizes[dim]).min <= 0;
+  if (!may_be_empty && !is_f64) return as_it_is();
+  if (may_be_empty) x = one_longer(b, x, dim, -std::numeric_limits<double>::infinity());
+  x = is_f64 ? log_softmax_of_numbers(b, x, call.integer("dim"))
+             : b.call("aten._log_softmax.default", {x, call["dim"], call["half_to_float"]});
+  if (may_be_empty) x = b.call("aten.slice.Tensor", {x, call["dim"], 0, b.size(self.sizes[dim])});
+  return one(x);
 }
 
 Replacement select_broadcast(Builder& b, const OpCall& call) {

@@ -27,21 +27,25 @@ Replacement le_by_ge(Builder& b, const OpCall& call);
 Replacement left_shift_within_width(Builder& b, const OpCall& call);
 // Right shifts by such numbers return only the sign.
 Replacement right_shift_within_width(Builder& b, const OpCall& call);
-// mm and bmm with an empty inner dimension return zeros, which the kernel does not write. For bools,
-// multiplies numbers and compares the product with 0.
+// mm and bmm with an empty inner dimension return zeros, which the kernel does not write; also if it turns out to
+// be empty at run time. For bools, multiplies numbers and compares the product with 0.
 Replacement product_of_numbers(Builder& b, const OpCall& call);
 // linear over no columns is the bias.
 Replacement linear_of_nothing(Builder& b, const OpCall& call);
 // addmm of such matrices is beta * self.
 Replacement sum_of_product(Builder& b, const OpCall& call);
+// amax and amin over some of a tensor's dimensions, where another one may be empty: by max.dim and min.dim. The kernel
+// ends the process for empty tensors.
+Replacement extreme_beside_empty(Builder& b, const OpCall& call);
 // Sums, means and products in half precision are computed in f32 and rounded once.
 Replacement sum_in_f32(Builder& b, const OpCall& call);
 // The sign of NaN is 0.
 Replacement sign_without_nan(Builder& b, const OpCall& call);
 // floor(a / 0) is a / 0, with its sign and NaNs.
 Replacement floor_by_division_of_zero(Builder& b, const OpCall& call);
-// log_softmax of f64: x - max(x) - log(sum(exp(x - max(x)))).
-Replacement log_softmax_by_parts(Builder& b, const OpCall& call);
+// log_softmax of f64: x - max(x) - log(sum(exp(x - max(x)))). The kernel divides by the size of the dimension, which
+// must not turn out to be 0.
+Replacement log_softmax_for_kernel(Builder& b, const OpCall& call);
 // masked_select with the tensor and the mask expanded to equal sizes.
 Replacement select_broadcast(Builder& b, const OpCall& call);
 

@@ -96,7 +96,7 @@ std::span<const OpRule> convolution() {
   static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::weight("weight"),
                                      limit::constant("bias"),     limit::ints("stride", 1),
                                      limit::ints("padding", 0),   limit::ints("dilation", 1),
-                                     limit::number("groups")};
+                                     limit::number("groups"),     limit::batch("input")};
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
        .conditions = "output_padding less than the stride",

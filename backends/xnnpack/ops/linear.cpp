@@ -94,18 +94,24 @@ std::span<const OpRule> linear() {
   // Computed weights need f32: the runtime multiplies them with another kernel, which lacks f16.
   static constexpr Limit addmm_constant[] = {one_of("alpha", one), one_of("beta", one), constant("mat2")};
   static constexpr Limit addmm_f32[] = {one_of("alpha", one), one_of("beta", one),
-                                        dtype("mat2", ScalarType::F32)};
+                                        dtype("mat2", ScalarType::F32), matrix("mat1"), matrix("mat2")};
   static constexpr Limit linear_constant[] = {weight("weight"), ranks("weight", 2, 2), ranks("bias", 1, 1),
                                               ranks("input", 1, 6)};
-  static constexpr Limit linear_f32[] = {dtype("weight", ScalarType::F32), ranks("weight", 2, 2),
-                                         ranks("bias", 1, 1), ranks("input", 1, 6)};
+  static constexpr Limit linear_f32[] = {dtype("weight", ScalarType::F32),
+                                         ranks("weight", 2, 2),
+                                         ranks("bias", 1, 1),
+                                         ranks("input", 1, 6),
+                                         matrix("input"),
+                                         matrix("weight")};
+  static constexpr Limit bmm_of_matrices[] = {matrix("self"), matrix("mat2")};
   static constexpr Limit mm_constant[] = {constant("mat2")};
-  static constexpr Limit mm_f32[] = {dtype("mat2", ScalarType::F32)};
-  static constexpr Limit batches[] = {ranks("self", 3, 6), ranks("other", 3, 6)};
+  static constexpr Limit mm_f32[] = {dtype("mat2", ScalarType::F32), matrix("self"), matrix("mat2")};
+  static constexpr Limit batches[] = {ranks("self", 3, 6), ranks("other", 3, 6), matrix("self"),
+                                      matrix("other")};
   static constexpr Limit rows[] = {ranks("self", 3, 6), ranks("other", 2, 2), constant("other")};
   static constexpr OpRule rules[] = {
       {.op = "aten.addmm.default", .forms = {addmm_constant, addmm_f32}, .packs = "mat2", .translate = addmm},
-      {.op = "aten.bmm.default", .translate = bmm},
+      {.op = "aten.bmm.default", .forms = {bmm_of_matrices}, .translate = bmm},
       {.op = "aten.linear.default",
        .forms = {linear_constant, linear_f32},
        .keep_whole = true,

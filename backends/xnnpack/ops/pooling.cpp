@@ -141,11 +141,12 @@ void adaptive_avg_pool(Emitter& emit, const OpCall& call) {
 
 std::span<const OpRule> pooling() {
   using namespace limit;
-  static constexpr Limit adaptive[] = {ranks("self", 4, 4), ints("output_size")};
-  static constexpr Limit average[] = {ranks("self", 4, 4), ints("kernel_size", 1), ints("stride", 1),
-                                      ints("padding", 0), number("divisor_override")};
+  static constexpr Limit adaptive[] = {ranks("self", 4, 4), ints("output_size"), batch("self")};
+  static constexpr Limit average[] = {ranks("self", 4, 4), ints("kernel_size", 1),     ints("stride", 1),
+                                      ints("padding", 0),  number("divisor_override"), batch("self")};
   static constexpr Limit largest[] = {ints("dilation", 1),    first_result_alone(), ranks("self", 4, 4),
-                                      ints("kernel_size", 1), ints("stride", 1),    ints("padding", 0)};
+                                      ints("kernel_size", 1), ints("stride", 1),    ints("padding", 0),
+                                      batch("self")};
   static constexpr OpRule rules[] = {
       {.op = "aten._adaptive_avg_pool2d.default",
        .conditions = "output sizes divide the input's",

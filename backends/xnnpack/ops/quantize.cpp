@@ -118,7 +118,7 @@ void dequantize(Emitter& emit, const OpCall& call) {
 // --- dynamically quantized rows
 
 Check check_rows(const NodeQuery& node) {
-  if (dynamic_pattern(node.context(), node.node())) return {};
+  if (dynamic_pattern(node.context(), node.node())) return need_elements(node, node.tensor("input").sizes);
   return refuse_quantization(std::string(node.node().op().str()),
                              "i8 used only by linear and convolution with quantized weights");
 }

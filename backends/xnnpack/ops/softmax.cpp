@@ -9,7 +9,8 @@ namespace {
 
 Check check_softmax(const NodeQuery& node) {
   if (node.call["half_to_float"].as_bool()) return refuse_argument(node, "half_to_float", "false");
-  return {};
+  const TensorType& self = node.tensor("self");
+  return need_elements(node, {self.sizes[dimension(node.call, "dim", self.rank())]});
 }
 
 void translate_softmax(Emitter& emit, const OpCall& call) {

@@ -416,6 +416,7 @@ void LayoutAssigner::assign_outputs() {
 }
 
 XnnGraph LayoutAssigner::run() {
+  physical_.ranges = logical_.ranges;
   for (const XnnNode& node : logical_.nodes) assign(node);
   assign_outputs();
   remove_unused(physical_);  // of several reshapes in a row only the last is needed

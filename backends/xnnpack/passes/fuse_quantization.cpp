@@ -98,6 +98,7 @@ class QuantizationFuser {
   // Returns the integers from which a float value was or can be made, or no_value.
   ValueId integers_of_operand(ValueId value);
   bool fits(const XnnNode& node, std::span<const ValueId> operands, const TensorScale& result) const;
+  bool can_keep_buffers(const XnnNode& node) const;
   bool fuse_product(XnnNode& node, ValueId operand, const TensorScale& result);
 
   XnnGraph& graph_;
@@ -199,14 +200,23 @@ ValueId QuantizationFuser::integers_of_operand(ValueId value) {
   return integers;
 }
 
+// True if keep_buffers() needs no second reader for a sum or product: it would compute a maximum, of floats.
+bool QuantizationFuser::can_keep_buffers(const XnnNode& node) const {
+  const auto fit = [&](std::size_t i) {
+    return fit_of(graph_.values[node.inputs[i]].sizes, graph_.values[node.output].sizes, graph_.ranges);
+  };
+  if (fit(0) == Fit::Always || (fit(1) == Fit::Always && node.kind != NodeKind::Subtract)) return true;
+  return fit(0) != Fit::ForSomeSizes && fit(1) != Fit::ForSomeSizes;
+}
+
 bool QuantizationFuser::fits(const XnnNode& node, std::span<const ValueId> operands,
                              const TensorScale& result) const {
   const auto ratio = [&](std::size_t i) { return double{scale_of(operands[i])->scale} / result.scale; };
   switch (integer_form(node.kind)) {
     case IntegerForm::Sum:
-      return is_within(ratio(0), -10, 8) && is_within(ratio(1), -10, 8);
+      return is_within(ratio(0), -10, 8) && is_within(ratio(1), -10, 8) && can_keep_buffers(node);
     case IntegerForm::Multiply:
-      return is_within(ratio(0) * scale_of(operands[1])->scale, -16, 8);
+      return is_within(ratio(0) * scale_of(operands[1])->scale, -16, 8) && can_keep_buffers(node);
     case IntegerForm::Slope: {
       const double slope = std::abs(double{node.get<Coefficient>().value} * ratio(0));
       return is_within(ratio(0), -8, 7) && is_within(slope, -8, 7);

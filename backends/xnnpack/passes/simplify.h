@@ -70,4 +70,9 @@ void halve_tables(XnnGraph& graph);
 // Clamps and pads may only now be next to convolutions, so those two rewrites run again.
 void fuse_quantization(XnnGraph& graph);
 
+// Prevents that results replace a smaller operand in memory. For physical graphs.
+//
+//   Subtract(x[b, 8], mean[1, 8]), where b may be 1  ->  Reshape(x), Subtract(., mean)
+void keep_buffers(XnnGraph& physical);
+
 }  // namespace depute::xnnpack

@@ -14,15 +14,6 @@ bool is_single(const XnnValue& value) {
   return value.constant && count == 1;
 }
 
-// A copy that is not elementwise: a Reshape, or a Slice if several sizes are dynamic.
-XnnNode same_by_place(const XnnGraph& graph, const XnnNode& like, ValueId from, ValueId to) {
-  const Dims& sizes = graph.values[to].sizes;
-  if (std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }) <= 1)
-    return node_for(like, NodeKind::Reshape, {from}, to);
-  const std::vector<std::uint32_t> zeros(sizes.size());
-  return node_for(like, NodeKind::Slice, {from}, to, SliceRange{zeros, zeros});
-}
-
 }  // namespace
 
 // Returns the chain that a reader of the value would continue or start.
@@ -72,7 +63,8 @@ void end_table_chains(XnnGraph& physical) {
   for (XnnNode& node : physical.nodes) {
     if (const auto operand = chains.add(node.kind, node.inputs, node.output, node.is_clamped())) {
       const ValueId copy = physical.add_value_like(*operand, Dims(physical.values[*operand].sizes));
-      nodes.push_back(same_by_place(physical, node, *operand, copy));
+      nodes.push_back(plain_copy(physical, node, *operand));
+      nodes.back().output = copy;
       for (ValueId& input : node.inputs)
         if (input == *operand) input = copy;
     }

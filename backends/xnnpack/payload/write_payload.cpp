@@ -38,7 +38,7 @@ std::vector<std::uint32_t> to_numbers(const Order& order) {
 
 class Writer {
  public:
-  Writer(const XnnGraph& graph, const Ranges& ranges) : graph_(graph), ranges_(ranges) {}
+  explicit Writer(const XnnGraph& graph) : graph_(graph) {}
   Payload run();
 
  private:
@@ -57,7 +57,6 @@ class Writer {
   std::shared_ptr<const Storage> with_header() const;
 
   const XnnGraph& graph_;
-  const Ranges& ranges_;
   FlatBufferBuilder builder_;
   std::unordered_map<std::string, std::uint32_t> rows_;
   std::vector<Offset<wire::Constant>> constants_;
@@ -79,7 +78,7 @@ std::uint32_t Writer::constant_row(const Constant& constant) {
 std::vector<std::uint32_t> Writer::bounds_of(const Dims& sizes) const {
   std::vector<std::uint32_t> bounds;
   for (const SymInt& size : sizes) {
-    auto bound = upper_bound(size, ranges_);
+    auto bound = upper_bound(size, graph_.ranges);
     CHECK(bound.has_value()) << size.str();
     bounds.push_back(*bound);
   }
@@ -291,8 +290,8 @@ Payload Writer::run() {
 
 }  // namespace
 
-Payload write_payload(const XnnGraph& graph, const Ranges& ranges) {
-  return Writer(graph, ranges).run();
+Payload write_payload(const XnnGraph& graph) {
+  return Writer(graph).run();
 }
 
 std::optional<std::uint32_t> upper_bound(const SymInt& size, const Ranges& ranges) {

@@ -21,7 +21,7 @@ struct Payload {
 };
 
 // `graph` is the result of assign_layouts(). Dynamic sizes are written as their upper bounds.
-Payload write_payload(const XnnGraph& graph, const Ranges& ranges);
+Payload write_payload(const XnnGraph& graph);
 
 // Returns the maximum of a dimension from its symbols' ranges; nullopt if unbounded or too large to write.
 std::optional<std::uint32_t> upper_bound(const SymInt& size, const Ranges& ranges);

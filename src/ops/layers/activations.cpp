@@ -216,7 +216,7 @@ std::span<const OpLine> activation_ops() {
       {"aten._softmax(Tensor self, int dim, bool half_to_float)",
        row_by_row(kernel("_softmax.out", infer_core_softmax))},
       {"aten._log_softmax(Tensor self, int dim, bool half_to_float)",
-       row_by_row(fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax)))},
+       row_by_row(fitted(log_softmax_for_kernel, kernel("_log_softmax.out", infer_core_softmax)))},
       {"aten._softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)",
        written_by(
            "_softmax_backward_data.out: grad_input",

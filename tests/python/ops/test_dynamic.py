@@ -7,10 +7,10 @@ from io_cases import Case
 from torch.export import Dim
 
 
-def check(model, calls, tmp_path, *options, shapes=None):
+def check(model, calls, tmp_path, *options, shapes=None, example=None):
     file = tmp_path / "model.pt2"
     with torch.no_grad():
-        torch.export.save(torch.export.export(model, calls[0], dynamic_shapes=shapes, strict=False), file)
+        torch.export.save(torch.export.export(model, example or calls[0], dynamic_shapes=shapes, strict=False), file)
         wanted = [model(*call) for call in calls]
     lower(file, tmp_path / "model.pte", *options)
     cases = [Case("forward", list(c), [w] if isinstance(w, torch.Tensor) else list(w)) for c, w in zip(calls, wanted)]
