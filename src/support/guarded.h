@@ -6,7 +6,7 @@
 //     return guarded([&]() -> Result<Plan> { ... });
 //   }
 //
-// Its codes: "memory" (memory_code) if an allocation failed or was larger than possible, "internal" for a bug of
+// It gives the function enough stack (stack.h). Its codes: "memory" (memory_code) if an allocation failed or was larger than possible, "internal" for a bug of
 // Depute.
 //
 // call_foreign() is the border to foreign code, of a backend or a caller, which may throw anything. Every call of
@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "depute/program/result.h"
+#include "support/stack.h"
 #include "support/thrown_error.h"
 
 namespace depute {
@@ -30,7 +31,7 @@ inline constexpr std::string_view memory_code = "memory";
 template <typename Function>
 auto guarded(Function&& function) -> decltype(function()) {
   try {
-    return std::forward<Function>(function)();
+    return with_enough_stack(std::forward<Function>(function));
   } catch (const std::exception& exception) {
     return Failure(diagnostic_of(exception));
   }

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/stack.h"
+
 namespace depute {
 namespace {
 
@@ -45,7 +47,8 @@ class Loop {
 // Starts up to `count` threads. If the system has no more threads, those already started do the work.
 void start(std::vector<std::jthread>& helpers, std::size_t count, Loop& loop) {
   try {
-    for (std::size_t i = 0; i < count; ++i) helpers.emplace_back([&loop] { loop.work(); });
+    for (std::size_t i = 0; i < count; ++i)
+      helpers.emplace_back([&loop] { with_enough_stack([&loop] { loop.work(); }); });
   } catch (const std::system_error&) {
   }
 }

@@ -186,3 +186,32 @@ def test_model_from_a_pipe_needs_an_output():
 def test_standard_input_is_read_once(tmp_path):
     run = depute_with_input(MLP.read_bytes(), "lower", "-", "--method", "other=-", "-o", tmp_path / "out.pte")
     assert run.code == 2 and "standard input" in run.stderr
+
+
+def depute_with_stack(size, *arguments) -> Run:
+    command = ["bash", "-c", f'ulimit -s {size} && exec "$@"', "bash", str(DEPUTE), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, cwd=ROOT)
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.mark.parametrize("stack", [96, 128, 192])  # KiB
+@pytest.mark.parametrize("step", ["({} + s0)//2", "Mod({}, 7)", "(({})*s0 + 1)", "-({})"])
+def test_deep_sizes_on_a_small_stack(step, stack, tmp_path):
+    size = "s0"
+    for _ in range(120):
+        size = step.format(size)
+    model = tmp_path / "deep.ir"
+    model.write_text(f"""program
+dim s0 in [1, 64]
+
+method forward(%x: f32[s0]) {{
+  %n: sym_int[{size}] = aten.sym_size.int(%x, 0)
+  %y: f32[s0] = aten.neg.default(%x)
+  return %y
+}}
+""")
+    for words in (["show"], ["explain"], ["doctor"], ["lower", "--jobs", 2, "--backend", "xnnpack", "-o", tmp_path / "deep.pte"]):
+        command, *options = words
+        run, usual = depute_with_stack(stack, command, model, *options), depute(command, model, *options)
+        assert run.code == usual.code and run.code in (0, 1), run.stderr
+        assert run.stderr == usual.stderr

@@ -1,5 +1,6 @@
 // Files that appear whole or not at all, interned texts, hashes, parallel loops.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/parallel_for.h"
+#include "support/stack.h"
 
 namespace depute {
 namespace {
@@ -180,6 +182,33 @@ TEST(Hashing, LengthsArePartOfTheHash) {
   b.add("bc");
   EXPECT_NE(a.finish(), b.finish());
   EXPECT_EQ(hash128({}).hex().size(), 32u);
+}
+
+// Runs the function on a thread with a stack of 128 KiB.
+void on_small_stack(std::function<void()> function) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 128 * 1024), 0);
+  pthread_t thread{};
+  const auto call = [](void* argument) -> void* {
+    (*static_cast<std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, call, &function), 0);
+  pthread_join(thread, nullptr);
+}
+
+TEST(Stack, AThreadWithLittleOfItContinuesOnAnother) {
+  EXPECT_TRUE(has_enough_stack());
+  const auto here = with_enough_stack([] { return std::this_thread::get_id(); });
+  EXPECT_EQ(here, std::this_thread::get_id());
+  on_small_stack([] {
+    EXPECT_FALSE(has_enough_stack());
+    const auto other = with_enough_stack([] { return std::this_thread::get_id(); });
+    EXPECT_NE(other, std::this_thread::get_id());
+    with_enough_stack([] { EXPECT_TRUE(has_enough_stack()); });
+    EXPECT_THROW(with_enough_stack([] { throw std::runtime_error("deep"); }), std::runtime_error);
+  });
 }
 
 TEST(ParallelFor, ALoopInsideABodyAddsNoThreads) {
