@@ -28,6 +28,10 @@ namespace {
 // operands.
 constexpr std::size_t max_folded_bytes = std::size_t{16} << 20;
 constexpr std::size_t max_folded_growth = 4;
+// All results that are in use at a time may have this many bytes, and this many for each byte of the program's data: a
+// file of 1 KB that doubles a constant 30 times is not folded to 1 TB. Nodes beyond that stay.
+constexpr std::size_t max_all_folded_bytes = std::size_t{64} << 20;
+constexpr std::size_t max_all_folded_growth = 16;
 // Maximum depth of lazy constants that depend on each other; the next one is computed at once.
 constexpr int max_folded_depth = 64;
 
@@ -55,13 +59,30 @@ bool is_quantized(const Node& node) {
   return node.results().size() == 1 && type.is_tensor() && !is_floating(type.tensor.dtype);
 }
 
+std::size_t max_bytes_of_all(const Program& program) {
+  std::unordered_set<const Storage*> storages;
+  std::size_t bytes = 0;
+  for (const auto& [key, data] : program.data) {
+    if (data.storage != nullptr && storages.insert(data.storage.get()).second) bytes += data.storage->size();
+  }
+  return max_all_folded_bytes + bytes * max_all_folded_growth;
+}
+
 // Known contents (tensors and numbers) of inputs of a method's graph and its bodies.
 using KnownInputs = std::unordered_map<const Value*, RuntimeValue>;
 
 class Folder {
  public:
-  Folder(Program& program, Method& method, BodyOperands& operands, KnownInputs& inputs, Graph& graph)
-      : program_(program), method_(method), operands_(operands), inputs_(inputs), graph_(graph) {}
+  // Results with more bytes than `bytes_left` are not folded; the bytes of others are subtracted from it while they
+  // are in use.
+  Folder(Program& program, Method& method, BodyOperands& operands, KnownInputs& inputs, Graph& graph,
+         std::size_t& bytes_left)
+      : program_(program),
+        method_(method),
+        operands_(operands),
+        inputs_(inputs),
+        graph_(graph),
+        bytes_left_(bytes_left) {}
 
   void run(const DataKeys& mutated) {
     if (Node* owner = operands_.owner(graph_)) {
@@ -189,6 +210,7 @@ class Folder {
       return found == known_.end() ? nullptr : &found->second.content;
     });
     if (!results) return false;  // it fails at run time, if it ever runs
+    bytes_left_ -= *bytes_made(node);
     remember(node, std::move(*results));
     computed_.push_back(&node);
     return true;
@@ -208,16 +230,22 @@ class Folder {
     return bytes && !__builtin_add_overflow(total, *bytes, &total);
   }
 
-  static bool is_small_enough(const Node& node) {
-    std::size_t given = 0;
+  static std::optional<std::size_t> bytes_made(const Node& node) {
     std::size_t made = 0;
+    for (const Value* result : node.results()) {
+      if (!add_bytes(*result, made)) return std::nullopt;
+    }
+    return made;
+  }
+
+  bool is_small_enough(const Node& node) const {
+    std::size_t given = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       if (!add_bytes(*node.operand(i), given)) return false;
     }
-    for (const Value* result : node.results()) {
-      if (!add_bytes(*result, made)) return false;
-    }
-    return made <= max_folded_bytes || made / max_folded_growth <= given;
+    const std::optional<std::size_t> made = bytes_made(node);
+    if (!made || *made > bytes_left_) return false;
+    return *made <= max_folded_bytes || *made / max_folded_growth <= given;
   }
 
   void remember(const Node& node, std::vector<RuntimeValue> results) {
@@ -239,8 +267,12 @@ class Folder {
   // Frees the content of operands after their last use.
   void let_go_of_operands(const Node& node) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
-      Constant& operand = known_.at(node.operand(i));
-      if (--operand.uses_left == 0) operand.content = {};
+      const Value& value = *node.operand(i);
+      Constant& operand = known_.at(&value);
+      if (--operand.uses_left > 0) continue;
+      operand.content = {};
+      std::size_t bytes = 0;
+      if (value.producer() != nullptr && add_bytes(value, bytes)) bytes_left_ += bytes;
     }
   }
 
@@ -292,6 +324,7 @@ class Folder {
   BodyOperands& operands_;
   KnownInputs& inputs_;
   Graph& graph_;
+  std::size_t& bytes_left_;
   std::unordered_map<const Value*, Constant> known_;
   std::unordered_set<const Value*> held_;  // could be computed, but kept for backends
   std::vector<Node*> computed_;            // in topological order
@@ -304,10 +337,12 @@ class Folder {
 // without a reference kernel, that would fail, or with too large results.
 Status fold_constants(Program& program, const NormalizeOptions&) {
   DataKeys mutated = mutated_data(program);
+  std::size_t bytes_left = max_bytes_of_all(program);
   for (auto& method : program.methods) {
     BodyOperands operands(*method);
     KnownInputs inputs;
-    for (Graph* graph : operands.graphs()) Folder(program, *method, operands, inputs, *graph).run(mutated);
+    for (Graph* graph : operands.graphs())
+      Folder(program, *method, operands, inputs, *graph, bytes_left).run(mutated);
   }
   return {};
 }
