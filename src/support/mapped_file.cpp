@@ -6,9 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace depute {
 namespace {
@@ -17,6 +21,8 @@ namespace {
 constexpr std::size_t max_populated_bytes = std::size_t{32} << 20;
 
 constexpr std::size_t first_stream_bytes = std::size_t{1} << 20;
+// A stream without end must not fill the memory. Programs in zip archives and flatbuffers may be larger.
+constexpr std::size_t max_text_stream_bytes = std::size_t{64} << 20;
 
 Failure system_error(const std::string& path) {
   return failure("open", path, std::strerror(errno));
@@ -46,6 +52,10 @@ class StreamMemory {
     return std::span(static_cast<std::byte*>(address_), capacity_).subspan(used);
   }
 
+  std::span<const std::byte> start() const {
+    return {static_cast<const std::byte*>(address_), std::min<std::size_t>(capacity_, 16)};
+  }
+
   std::span<const std::byte> release(std::size_t used) {
     if (used == 0) return {};
     resize(used);  // on failure, the mapping is larger than necessary
@@ -67,6 +77,20 @@ class StreamMemory {
   std::size_t capacity_ = 0;
 };
 
+// True for the start of a zip archive, or of a flatbuffer: the offset of its table, then an identifier like "ET12".
+bool starts_like_archive(std::span<const std::byte> bytes) {
+  if (bytes.size() < 8) return false;
+  if (bytes[0] == std::byte{'P'} && bytes[1] == std::byte{'K'}) return true;
+  const auto is_alphanumeric = [](std::byte byte) { return std::isalnum(std::to_integer<int>(byte)) != 0; };
+  return bytes[3] == std::byte{0} && std::ranges::all_of(bytes.subspan(4, 4), is_alphanumeric);
+}
+
+Failure endless_text(const std::string& path) {
+  return failure("read", path,
+                 fmt::format("a stream of more than {} MiB that is no archive", max_text_stream_bytes >> 20),
+                 "a larger text can be read from a file");
+}
+
 Result<std::span<const std::byte>> read_stream(int descriptor, const std::string& path) {
   StreamMemory memory;
   std::size_t used = 0;
@@ -78,6 +102,7 @@ Result<std::span<const std::byte>> read_stream(int descriptor, const std::string
     if (count < 0) return system_error(path);
     if (count == 0) return memory.release(used);
     used += static_cast<std::size_t>(count);
+    if (used > max_text_stream_bytes && !starts_like_archive(memory.start())) return endless_text(path);
   }
 }
 

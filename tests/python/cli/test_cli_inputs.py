@@ -215,3 +215,11 @@ method forward(%x: f32[s0]) {{
         run, usual = depute_with_stack(stack, command, model, *options), depute(command, model, *options)
         assert run.code == usual.code and run.code in (0, 1), run.stderr
         assert run.stderr == usual.stderr
+
+
+@pytest.mark.parametrize("source", ["yes", "cat /dev/zero", "cat /dev/urandom"])
+def test_endless_streams(source):
+    limit = "ulimit -v 1000000"  # KiB of addresses
+    run = subprocess.run(["bash", "-c", f"{limit}; {source} | '{DEPUTE}' show -"], capture_output=True, timeout=TIMEOUT)
+    assert run.returncode == 1
+    assert b"a stream of more than 64 MiB that is no archive" in run.stderr and b"from a file" in run.stderr
