@@ -9,7 +9,8 @@ namespace depute {
 namespace {
 
 struct WorkerArguments {
-  std::string name;  // name of the worker, or a folder
+  std::string name;     // name of the worker, or a folder
+  std::string backend;  // worker that replays
   std::vector<std::string> models;
   int seconds = WorkerOptions().seconds;
 };
@@ -22,22 +23,28 @@ Option time_option(WorkerArguments& arguments) {
           .range = {{1, 1 << 20}}};
 }
 
-Result<int> run_replay(const WorkerArguments& arguments) {
-  DEPUTE_TRY(const std::string answer, replay_worker(arguments.name, {.seconds = arguments.seconds}));
-  return print_out(answer);
-}
-
 // Parses "exec:PATH", or finds the named worker on PATH.
-Result<std::pair<std::string, std::string>> find_tested(const std::string& name) {
+Result<std::pair<std::string, std::string>> find_program(const std::string& name, std::string_view where) {
   DEPUTE_TRY(const BackendRequest request, parse_backend_argument(name));
   const std::string program = request.program.empty() ? find_worker(request.name) : request.program;
   if (!program.empty()) return std::pair(worker_name(program.c_str()), program);
-  return failure("usage", "NAME", fmt::format("there is no depute-backend-{} on PATH", name),
+  return failure("usage", where, fmt::format("there is no depute-backend-{} on PATH", name),
                  "use exec:PATH for a program elsewhere");
 }
 
+Result<int> run_replay(const WorkerArguments& arguments) {
+  std::string program;
+  if (!arguments.backend.empty()) {
+    DEPUTE_TRY(const auto found, find_program(arguments.backend, "--backend"));
+    program = found.second;
+  }
+  DEPUTE_TRY(const std::string answer,
+             replay_worker(arguments.name, program, {.seconds = arguments.seconds}));
+  return print_out(answer);
+}
+
 Result<int> run_test(const WorkerArguments& arguments) {
-  DEPUTE_TRY(const auto tested, find_tested(arguments.name));
+  DEPUTE_TRY(const auto tested, find_program(arguments.name, "NAME"));
   DEPUTE_TRY(const auto checks,
              test_worker(tested.first, tested.second, arguments.models, {.seconds = arguments.seconds}));
   int code = exit_done;
@@ -55,6 +62,8 @@ std::vector<Option> replay_options(WorkerArguments& arguments) {
            .target = &arguments.name,
            .help = "The folder that the error named",
            .is_required = true},
+          {"--backend", &arguments.backend,
+           "The program to run: NAME for depute-backend-NAME on PATH, or exec:PATH", "NAME"},
           time_option(arguments)};
 }
 

@@ -80,6 +80,17 @@ void fields(auto& visit, Request& request) {
                    request.jobs, "partitions", request.partitions);
 }
 
+// Calls visit(std::string& path) for each file that contains a program of the request.
+template <typename Visit>
+void for_each_file(Request& request, Visit&& visit) {
+  const auto visit_place = [&](StoredBytes& place) {
+    if (!place.file.empty()) visit(place.file);
+  };
+  if (request.program) visit_place(*request.program);
+  if (!request.partitions) return;
+  for (PartitionRequest& partition : *request.partitions) visit_place(partition.program);
+}
+
 // --- answers
 
 void fields(auto& visit, BackendOpSpec& op) {

@@ -70,7 +70,7 @@ class WorkerPool {
   void forget_untold(const Diagnostic& told) {
     const std::lock_guard lock(mutex_);
     for (const std::string& folder : kept_) {
-      const auto names = [&](const std::string& line) { return line.ends_with(folder); };
+      const auto names = [&](const std::string& line) { return line.find(folder) != line.npos; };
       if (std::ranges::none_of(told.details, names)) remove_folder(folder);
     }
     kept_.clear();

@@ -238,9 +238,12 @@ Failure WorkerConnection::keep_input(Failure failure) {
   for (const auto& entry : fs::directory_iterator(folder_.path(), error)) {
     if (entry.path().filename() != "in") remove_folder(entry.path().string());
   }
-  const std::string replay = json_document(Replay{program_, request_});
+  Replay kept{program_, request_};
+  for_each_file(kept.request, [&](std::string& path) { path.erase(0, folder_.path().size() + 1); });
+  const std::string replay = json_document(kept);
   if (!write_text_file(folder_.path() + "/replay.json", replay)) return failure;
-  failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
+  failure.error().details.push_back(
+      fmt::format("its input is kept: depute replay {} --backend exec:{}", folder_.path(), program_));
   kept_folder_ = folder_.release();
   return failure;
 }

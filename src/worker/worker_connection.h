@@ -98,7 +98,7 @@ class WorkerConnection {
   WorkerConnection& operator=(const WorkerConnection&) = delete;
 };
 
-// Content of replay.json.
+// Content of replay.json. Names of files are relative to the folder.
 struct Replay {
   std::string program;
   Request request;

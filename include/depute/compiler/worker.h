@@ -69,9 +69,10 @@ DEPUTE_API Result<std::vector<WorkerCheck>> test_worker(const std::string& name,
                                                         const std::vector<std::string>& models,
                                                         const WorkerOptions& options = {});
 
-// Repeats a request that a worker failed at; `folder` is the folder named in the error. Returns a text with
-// the outcome.
-DEPUTE_API Result<std::string> replay_worker(const std::string& folder, const WorkerOptions& options = {});
+// Sends a request that a worker failed at to `program`; `folder` is the folder named in the error. Returns the
+// answer as text. If `program` is empty, nothing is run, and the error names the program that failed.
+DEPUTE_API Result<std::string> replay_worker(const std::string& folder, const std::string& program,
+                                             const WorkerOptions& options = {});
 
 // --- the process, for command lines of your own; run_command_line() calls these
 

@@ -170,19 +170,23 @@ def test_a_file_that_shrinks_is_no_crash(place):
     assert running(program) == []
 
 
+def replay(*words):
+    return subprocess.run([DEPUTE, "replay", *words], capture_output=True, text=True, timeout=300)
+
+
 def test_what_a_worker_failed_at_can_be_asked_again(place):
     program = bad(place, "crash-at-preprocess")
     done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=300)
     folder = re.findall(r"depute replay (\S+)", done.stderr)[0]
     assert json.loads(Path(folder, "replay.json").read_text())["request"]["call"] == "preprocess"
-    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=300)
+    again = replay(folder, "--backend", f"exec:{program}")
     assert again.returncode == 1 and "worker.crashed" in again.stderr
     mended = place / "mended"
     mended.write_text(WORKER.read_text().replace("Path(sys.argv[0])", "Path('bad-none')"))
     mended.chmod(0o755)
     program.unlink()
     program.symlink_to(mended)
-    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=300)
+    again = replay(folder, "--backend", f"exec:{program}")
     assert (again.returncode, json.loads(again.stdout)) == (0, {"result": {"payload": {"text": "relu"}}})
 
 
@@ -209,8 +213,68 @@ def test_a_folder_that_is_no_replay(place):
     for text in (None, "", "[]", '{"program": 1, "request": {}}'):
         if text is not None:
             (place / "tmp" / "replay.json").write_text(text)
-        done = subprocess.run([DEPUTE, "replay", place / "tmp"], capture_output=True, text=True, timeout=300)
+        done = replay(place / "tmp")
         assert done.returncode == 1 and done.stderr.startswith("error["), done.stderr
+
+
+def sent_folder(place, program_place):
+    """A folder to replay as somebody else may write it, and a program that leaves a file if it is run."""
+    folder = place / "sent"
+    (folder / "in").mkdir(parents=True)
+    program = folder / "spy"
+    program.write_text(f"#!/bin/sh\ntouch {place / 'ran'}\n")
+    program.chmod(0o755)
+    request = {"call": "partition", "program": program_place, "method": "forward"}
+    (folder / "replay.json").write_text(json.dumps({"program": str(program), "request": request}))
+    return folder, program
+
+
+def test_a_folder_runs_nothing_by_itself(place):
+    folder, program = sent_folder(place, {"text": MODEL})
+    done = replay(folder)
+    assert done.returncode == 1 and not (place / "ran").exists(), done.stderr
+    assert str(program) in done.stderr and "--backend exec:PATH" in done.stderr
+    done = replay(folder, "--backend", f"exec:{program}")
+    assert done.returncode == 1 and (place / "ran").exists(), done.stderr
+    done = replay(folder, "--backend", "no-such-backend")
+    assert done.returncode == 2 and "depute-backend-no-such-backend" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../m.ir", "in/../../m.ir", "in/link.ir", "linked/m.ir"])
+def test_a_folder_names_no_file_outside(place, name):
+    folder, program = sent_folder(place, {"file": name})
+    if "link.ir" in name:
+        (folder / name).symlink_to(place / "m.ir")
+    if "linked" in name:
+        (folder / "linked").symlink_to(place)
+    done = replay(folder, "--backend", f"exec:{program}")
+    assert done.returncode == 1 and done.stderr.startswith("error[replay]"), done.stderr
+    assert not (place / "ran").exists()
+
+
+def test_a_request_that_is_a_link(place):
+    folder, program = sent_folder(place, {"text": MODEL})
+    (folder / "replay.json").rename(place / "replay.json")
+    (folder / "replay.json").symlink_to(place / "replay.json")
+    done = replay(folder, "--backend", f"exec:{program}")
+    assert done.returncode == 1 and "links" in done.stderr and not (place / "ran").exists(), done.stderr
+
+
+def test_a_folder_can_be_moved(place):
+    tans = "".join(f"  %t{i + 1}: f32[2] = aten.tan.default(%t{i}) #{i}\n" for i in range(400))
+    (place / "m.ir").write_text(f"program\nmethod forward(%t0: f32[2]) {{\n{tans}  return %t400\n}}\n")
+    program = bad(place, "leave-at-partition")
+    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=300)
+    folder = Path(re.findall(r"depute replay (\S+)", done.stderr)[0])
+    kept = json.loads((folder / "replay.json").read_text())["request"]["program"]
+    assert kept == {"file": "in/1.ir"}
+    folder.rename(place / "moved")
+    reader = place / "reader"
+    reader.write_text(WORKER.read_text().replace("Path(sys.argv[0])", "Path('bad-none')").replace(
+        'request["program"]["text"]', 'Path(request["program"]["file"]).read_text()'))
+    reader.chmod(0o755)
+    again = replay(place / "moved", "--backend", f"exec:{reader}")
+    assert again.returncode == 0 and "answers" in json.loads(again.stdout), again.stderr
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
