@@ -49,7 +49,7 @@ Result<int> run_test(const WorkerArguments& arguments) {
              test_worker(tested.first, tested.second, arguments.models, {.seconds = arguments.seconds}));
   int code = exit_done;
   for (const auto& [what, fault] : checks) {
-    if (const int printed = print_out(fmt::format("{:<6} {}\n", fault ? "failed" : "ok", what));
+    if (const int printed = print_out(fmt::format("{:<6} {}\n", fault ? "failed" : "ok", printable(what)));
         printed != exit_done)
       return printed;
     if (fault) code = report_error(*fault);

@@ -25,6 +25,8 @@
 #include <utility>
 #include <variant>
 
+#include "support/printable.h"
+
 namespace depute {
 
 using JsonValue = nlohmann::ordered_json;
@@ -216,6 +218,12 @@ void append_list(std::string& text, const T& list, std::size_t depth) {
   text += ']';
 }
 
+// Names from files may contain any bytes: replaces invalid UTF-8, and escapes what cannot be printed. Without an indent,
+// the text is one line.
+inline std::string json_text(const JsonValue& json, int indent = -1) {
+  return printable_json(json.dump(indent, ' ', false, JsonValue::error_handler_t::replace));
+}
+
 inline bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
 }
@@ -234,10 +242,10 @@ void append_json(std::string& text, const T& value, std::size_t depth) {
     if (is_plain(value)) {
       text.append(1, '"').append(value).append(1, '"');
     } else {
-      text += write_json(value).dump(-1, ' ', false, JsonValue::error_handler_t::replace);
+      text += json_text(write_json(value));
     }
   } else {
-    const std::string dumped = write_json(value).dump(1, ' ', false, JsonValue::error_handler_t::replace);
+    const std::string dumped = json_text(write_json(value), 1);
     for (const char c : dumped) {
       text += c;
       if (c == '\n') text.append(depth, ' ');
@@ -254,9 +262,9 @@ std::string json_document(const T& value) {
   return text;
 }
 
-// Returns the JSON text, ended by a line feed. Replaces invalid UTF-8, which names from files may contain.
+// Returns the JSON text, ended by a line feed.
 inline std::string dump_json(const JsonValue& json, int indent) {
-  return json.dump(indent, ' ', false, JsonValue::error_handler_t::replace) + "\n";
+  return json_text(json, indent) + "\n";
 }
 
 }  // namespace depute

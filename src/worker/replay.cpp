@@ -10,6 +10,7 @@
 #include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
+#include "support/printable.h"
 #include "support/try.h"
 #include "worker/worker_connection.h"
 
@@ -74,11 +75,11 @@ Result<std::string> replay_worker(const std::string& folder, const std::string& 
     TRY(const std::unique_ptr<WorkerConnection> worker,
         WorkerConnection::open(fs::absolute(program).string(), once));
     TRY(JsonDocument answer, worker->ask(replay.request));
-    std::string text = Json(answer).text() + "\n";
+    std::string text = printable_json(Json(answer).text()) + "\n";
     const auto& partitions = replay.request.partitions;
     for (std::size_t i = 1; partitions && i < partitions->size(); ++i) {
       TRY(answer, worker->next_line());
-      text += Json(answer).text() + "\n";
+      text += printable_json(Json(answer).text()) + "\n";
     }
     return text;
   });

@@ -3,18 +3,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "depute/backend/pins.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
+#include "support/fields.h"
 #include "tools/document/document.h"
 
 namespace depute {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonValue;
 
 std::string text_of(const Registry& registry) {
   doc::Document document;
@@ -91,7 +91,7 @@ Result<int> run_backends(const BackendsArguments& arguments, Compiler& compiler)
   if (name.empty()) {
     Json list = Json::array();
     for (const BackendEntry& entry : registry.entries()) list.push_back(json_of(entry));
-    return print_out(list.dump(1) + "\n");
+    return print_out(dump_json(list, 1));
   }
   const BackendEntry* entry = registry.find(name);
   if (entry == nullptr) {
@@ -101,7 +101,7 @@ Result<int> run_backends(const BackendsArguments& arguments, Compiler& compiler)
                    did_you_mean(name, names, "`depute backends` lists them"));
   }
   if (auto rows = support_matrix(*entry); !rows) return Failure(rows.error());
-  return print_out(arguments.json ? json_of(*entry).dump(1) + "\n" : text_of(*entry));
+  return print_out(arguments.json ? dump_json(json_of(*entry), 1) : text_of(*entry));
 }
 
 std::vector<Option> backends_options(BackendsArguments& arguments) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "depute/program/result.h"
+
 namespace depute::doc {
 
 bool Text::empty() const {
@@ -30,11 +32,13 @@ namespace depute {
 
 std::string escape_html(std::string_view text) {
   std::string escaped;
-  for (char c : text) {
+  for (char c : printable(text)) {
     if (c == '&') {
       escaped += "&amp;";
     } else if (c == '<') {
       escaped += "&lt;";
+    } else if (c == '>' && escaped.ends_with("]]")) {  // not allowed in XML
+      escaped += "&gt;";
     } else {
       escaped += c;
     }

@@ -148,7 +148,10 @@ class SvgLayout {
 std::string shortened(std::string_view text) {
   constexpr std::size_t most = 44;
   if (text.size() <= most) return escape_html(text);
-  return escape_html(text.substr(0, most - 1)) + "&#8230;";
+  std::size_t end = most - 1;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end;  // at a character's start
+  return escape_html(text.substr(0, end)) + "&#8230;";
 }
 
 double top_of(const SvgBox& box, double top) {

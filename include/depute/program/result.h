@@ -59,8 +59,8 @@ DEPUTE_API Failure failure(std::string_view code, std::string_view where, std::s
 
 // --- words for messages
 
-// Makes text from outside (file names, node names, source lines) safe to print: control characters, and bytes that
-// are not valid UTF-8, become "\n" or "\x1b". The text stays on one line and cannot control the terminal.
+// Makes text from outside (file names, node names, source lines) safe to print: control characters, marks that reorder
+// text, and bytes that are not valid UTF-8 become "\n" or "\x1b". The text stays on one line and cannot control the terminal.
 DEPUTE_API std::string printable(std::string_view text);
 
 // Returns "did you mean relu?" if a known word is within two typing errors, else `otherwise`.

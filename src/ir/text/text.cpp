@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "support/printable.h"
+
 namespace depute::text {
 namespace {
 
@@ -19,9 +21,11 @@ std::string shortest(T value) {
   return digits;
 }
 
-bool is_plain(char c) {
-  auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x20 && byte != 0x7f && c != '"' && c != '\\';
+// Length of the character at the start of `text` that needs no escape, or 0.
+std::size_t plain_length(std::string_view text) {
+  const char c = text[0];
+  if (c >= ' ' && c < 0x7f) return c != '"' && c != '\\' ? 1 : 0;
+  return printable_length(text);
 }
 
 }  // namespace
@@ -46,9 +50,11 @@ bool is_plain_op(std::string_view text) {
 
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
-  for (char c : text) {
-    if (is_plain(c)) {
-      out += c;
+  while (!text.empty()) {
+    const char c = text[0];
+    const std::size_t length = plain_length(text);
+    if (length > 0) {
+      out += text.substr(0, length);
     } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -57,6 +63,7 @@ void append_quoted(std::string& out, std::string_view text) {
     } else {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   out += '"';
 }

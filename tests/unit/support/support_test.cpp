@@ -159,10 +159,13 @@ TEST(Symbols, EqualTextIsOneSymbolInAllThreads) {
 // What a terminal is given is UTF-8 without characters that control it.
 TEST(Printable, EscapesWhatIsNoText) {
   EXPECT_EQ(printable("a\nb\x1b[0m\x7f"), "a\\nb\\x1b[0m\\x7f");
-  for (const char* text : {"\u00a0", "\u00e4", "\u0800", "\ud7ff", "\uffff", "\U00010000", "\U0010ffff"})
+  for (const char* text : {"\u00a0", "\u00e4", "\u0800", "\ud7ff", "\ufffd", "\U00010000", "\U0010fffd"})
     EXPECT_EQ(printable(text), text);
   EXPECT_EQ(printable("\u009b"), "\\xc2\\x9b");
   EXPECT_EQ(printable("x\x90y"), "x\\x90y");
+  EXPECT_EQ(printable("\u202e"), "\\xe2\\x80\\xae");                 // writes from right to left
+  EXPECT_EQ(printable("\u2028"), "\\xe2\\x80\\xa8");                 // ends a line
+  EXPECT_EQ(printable("\xef\xbf\xbe"), "\\xef\\xbf\\xbe");           // U+FFFE
   EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8");                    // ends too early
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // fits in fewer
   EXPECT_EQ(printable("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");           // the same
