@@ -231,6 +231,7 @@ Result<PreprocessResult> result_of_json(const Json& json, const Program& partiti
   result.debug_handle_map = std::move(stored.rows.map);
   for (StoredData& row : stored.data) {
     TRY(row.data.storage, bytes_of(row, partition, read));
+    row.blob.reset();  // texts of all blobs together can be large
     if (row.layout) {
       TRY(row.data.layout, type_of(*row.layout));
     }

@@ -1,5 +1,5 @@
 // TemporaryFolder: a new folder in the system's folder for temporary files. It is removed with its content by
-// the destructor, or when a signal ends the process (clean_up.h).
+// the destructor, or when a signal ends the process (clean_up.h), also if another process renamed it.
 //
 //   TRY(TemporaryFolder folder, TemporaryFolder::create("depute-worker"));   // /tmp/depute-worker-k3Jd2f
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace depute {
 
-// Removes a folder and its content, also if permissions were removed. Does not follow links.
+// Removes a folder and its content, also if permissions were removed. Removes a link, but does not follow it.
 void remove_folder(const std::string& path);
 
 class TemporaryFolder {
@@ -24,14 +24,16 @@ class TemporaryFolder {
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
 
   const std::string& path() const { return path_; }
+  // False if the folder was renamed or released.
+  bool is_in_place() const;
   // Keeps the folder, which now belongs to the caller.
   std::string release();
 
  private:
-  explicit TemporaryFolder(std::string path)
-      : path_(std::move(path)), removal_([folder = path_] { remove_folder(folder); }) {}
+  explicit TemporaryFolder(std::string path);
 
-  std::string path_;  // empty: released
+  std::string path_;     // empty: released
+  int descriptor_ = -1;  // of the folder, whatever its path is
   CleanUp removal_;
 };
 

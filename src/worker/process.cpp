@@ -2,11 +2,13 @@
 #include "depute/compiler/worker.h"
 #include "support/clean_up.h"
 #include "support/process_memory.h"
+#include "worker/process_tree.h"
 
 namespace depute {
 
 void set_up_process() {
   clean_up_on_signals();
+  adopt_orphans();
   set_up_memory();
 }
 

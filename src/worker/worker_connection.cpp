@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <unordered_map>
 
@@ -18,6 +19,7 @@
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/try.h"
+#include "worker/answer_limits.h"
 
 namespace depute {
 namespace {
@@ -198,12 +200,15 @@ Result<JsonDocument> WorkerConnection::next_line() {
 
 Result<bool> WorkerConnection::is_refused(const Request& request) {
   TRY(const std::string line, process_->ask(message_line(write_json(request))));
+  if (!check_answer_size(line)) return false;
   const auto answer = parse_message(line);
   return answer && !Json(*answer).optional_field("error")->is_null();
 }
 
 Result<JsonDocument> WorkerConnection::read(Result<std::string> line) {
   if (!line) return keep_input(Failure(line.error()));
+  if (const Status size = check_answer_size(*line); !size)
+    return fail(WorkerFault::TooLarge, size.error().message);
   Result<JsonDocument> answer = parse_message(*line);
   if (!answer)
     return fail(WorkerFault::BadAnswer,
@@ -213,6 +218,8 @@ Result<JsonDocument> WorkerConnection::read(Result<std::string> line) {
   if (error.is_null()) return answer;
   Diagnostic told{.code = "worker"};
   TRY_STATUS(checked(error.is_string() ? read_json(error, told.message) : read_json(error, told)));
+  for (std::string* text : {&told.message, &told.where, &told.hint, &told.source})
+    text->resize(std::min(text->size(), max_error_bytes));
   if (told.code == "usage") return Failure(std::move(told));
   Failure refused = fail(WorkerFault::Refused, told.message);
   if (!told.where.empty()) refused.error().where += ": " + told.where;
@@ -222,9 +229,9 @@ Result<JsonDocument> WorkerConnection::read(Result<std::string> line) {
 }
 
 Failure WorkerConnection::bad_answer(const Diagnostic& fault) {
-  return fail(WorkerFault::BadAnswer,
-              fmt::format("its answer to '{}' is invalid: {}{}{}", request_.call, printable(fault.where),
-                          fault.where.empty() ? "" : ": ", printable(fault.message)));
+  return fail(WorkerFault::BadAnswer, fmt::format("its answer to '{}' is invalid: {}{}{}", request_.call,
+                                                  printable(fault.where), fault.where.empty() ? "" : ": ",
+                                                  printable(fault.message.substr(0, max_error_bytes))));
 }
 
 Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
@@ -233,7 +240,7 @@ Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
 
 // Keeps the input of the failed call, if it had one, and removes all other files.
 Failure WorkerConnection::keep_input(Failure failure) {
-  if (!options_.keeps_input || !has_input_ || folder_.path().empty()) return failure;
+  if (!options_.keeps_input || !has_input_ || !folder_.is_in_place()) return failure;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_.path(), error)) {
     if (entry.path().filename() != "in") remove_folder(entry.path().string());

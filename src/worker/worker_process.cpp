@@ -25,6 +25,7 @@
 #include "depute/program/result.h"
 #include "support/clean_up.h"
 #include "support/try.h"
+#include "worker/answer_limits.h"
 
 namespace depute {
 namespace {
@@ -190,7 +191,11 @@ Status WorkerProcess::spawn() {
     pid_ = -1;
     return fail(WorkerFault::NotStarted, std::strerror(reason));
   }
-  end_ = CleanUp([group = pid_] { ::kill(-group, SIGKILL); });
+  own_ = OwnChild(pid_);
+  end_ = CleanUp([group = pid_, folder = folders_.work] {
+    ::kill(-group, SIGKILL);
+    end_processes_of(folder);
+  });
   start_guard();  // runs while the worker is loading
   if (guard_in_ >= 0) {
     const std::string group = fmt::format("{}\n", pid_);
@@ -203,8 +208,9 @@ Status WorkerProcess::spawn() {
   return {};
 }
 
-// Starts a shell that reads until this process ends for any reason. The shell then kills the worker's group
-// and removes its folders. Without a shell, a worker exits at the end of its input.
+// Starts a shell that reads until this process ends for any reason. The shell then kills the worker's group, twice
+// the processes that left the group, and removes its folders, also if they were renamed. Without a shell, a
+// worker exits at the end of its input.
 void WorkerProcess::start_guard() {
   Pipe in;
   if (!in.open_to_worker()) return;
@@ -212,12 +218,24 @@ void WorkerProcess::start_guard() {
   guard.put(in.theirs, STDIN_FILENO);
   guard.put_nowhere(STDOUT_FILENO);
   guard.put_nowhere(STDERR_FILENO);
-  const std::string script =
-      R"(read -r group; read -r rest; [ -n "$group" ] && kill -s KILL -- "-$group"; rm -rf -- "$1")";
-  if (guard.run(guard_, {"/bin/sh", "-c", script, "sh", folders_.whole}, {"PATH=/usr/bin:/bin"}, "/") != 0) {
+  const std::string script = R"sh(read -r group
+read -r rest
+[ -n "$group" ] && kill -s KILL -- "-$group"
+here=$(pwd -P)
+cd /
+for round in 1 2; do
+  for file in $(grep -lsF "TMPDIR=$1/work" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    kill -s KILL "${pid%/environ}"
+  done
+done
+rm -rf -- "$1" "$here")sh";
+  if (guard.run(guard_, {"/bin/sh", "-c", script, "sh", folders_.whole}, {"PATH=/usr/bin:/bin"},
+                folders_.whole) != 0) {
     guard_ = -1;
     return;
   }
+  own_guard_ = OwnChild(guard_);
   guard_in_ = std::exchange(in.ours, -1);
 }
 
@@ -227,6 +245,7 @@ void WorkerProcess::end_guard() {
     waitpid(guard_, nullptr, 0);
     guard_ = -1;
   }
+  own_guard_ = {};
   close_end(guard_in_);
 }
 
@@ -245,6 +264,8 @@ void WorkerProcess::end() {
     end_ = {};
     waitpid(pid_, nullptr, 0);
     pid_ = -1;
+    own_ = {};
+    end_processes_of(folders_.work);
   }
   end_guard();
   close_end(out_);
@@ -305,9 +326,9 @@ Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
   std::string line;
   while (true) {
     if (take_line(line)) return line;
-    if (answer_.size() > max_worker_answer_bytes)
+    if (answer_.size() > max_answer_bytes)
       return fail(WorkerFault::TooLarge,
-                  fmt::format("its answer is longer than {}", size_text(max_worker_answer_bytes)));
+                  fmt::format("its answer is longer than {}", size_text(max_answer_bytes)));
     if (!is_open) return ended();
     std::array<pollfd, 3> ends = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
                                   pollfd{to_write.empty() ? -1 : in_, POLLOUT, 0}};
@@ -341,7 +362,9 @@ Status WorkerProcess::write_some(std::string_view& text) {
 // Returns false at the end. Reads a limited amount, so that a flood of output cannot delay the time check.
 bool WorkerProcess::read_answer() {
   std::array<char, 1 << 16> buffer;
-  for (int i = 0; i < 16 && answer_.size() <= max_worker_answer_bytes; ++i) {
+  // Growing a long answer step by step would use a multiple of its memory.
+  if (answer_.size() > max_answer_bytes / 64) answer_.reserve(max_answer_bytes + buffer.size());
+  for (int i = 0; i < 16 && answer_.size() <= max_answer_bytes; ++i) {
     const ssize_t count = ::read(out_, buffer.data(), buffer.size());
     if (count == 0) return false;
     if (count < 0) return errno == EAGAIN || errno == EINTR;
@@ -370,8 +393,15 @@ bool WorkerProcess::take_line(std::string& line) {
     searched_ = answer_.size();
     return false;
   }
+  searched_ = end + 1;
+  if (taken_ == 0 && searched_ == answer_.size()) {  // the usual case: the line is not copied
+    line = std::exchange(answer_, {});
+    line.pop_back();
+    searched_ = 0;
+    return true;
+  }
   line = answer_.substr(taken_, end - taken_);
-  taken_ = searched_ = end + 1;
+  taken_ = searched_;
   return true;
 }
 

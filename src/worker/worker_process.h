@@ -7,7 +7,8 @@
 //
 // The process runs in a group of its own and inherits no open files. Its environment is PATH, LD_LIBRARY_PATH
 // and a language; its own folder is working directory, HOME and TMPDIR. Destroying this object ends the whole
-// group. If this process is killed, the group ends too, and its folders are removed.
+// group, and the processes that left it (process_tree.h). If this process is killed, they end too, and the
+// folders are removed.
 #pragma once
 
 #include <sys/types.h>
@@ -21,11 +22,9 @@
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
 #include "support/clean_up.h"
+#include "worker/process_tree.h"
 
 namespace depute {
-
-// Maximum size in bytes of an answer line. A million nodes need a tenth of it.
-inline constexpr std::size_t max_worker_answer_bytes = std::size_t{1} << 26;
 
 struct WorkerFolders {
   std::string whole;  // used by this worker alone; removed if this process is killed
@@ -72,6 +71,7 @@ class WorkerProcess {
   WorkerFolders folders_;
   WorkerOptions limits_;
   pid_t pid_ = -1;
+  OwnChild own_, own_guard_;           // registrations of the two processes
   pid_t guard_ = -1;                   // shell that ends the worker if this process cannot
   int guard_in_ = -1;                  // receives only the worker's process id
   CleanUp end_;                        // ends the worker when a signal ends this process

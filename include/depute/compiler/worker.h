@@ -29,7 +29,7 @@ enum class WorkerFault : std::uint8_t {
   Crashed,     // the worker was ended by a signal
   Ended,       // the worker exited before it answered
   TimedOut,
-  TooLarge,   // more bytes than WorkerOptions allow, or a line above max_worker_answer_bytes
+  TooLarge,   // more bytes than WorkerOptions allow, or an answer above the limits of the protocol
   BadAnswer,  // the answer is malformed or inconsistent
   Refused,    // the worker reported an error of its own
 };
@@ -77,7 +77,8 @@ DEPUTE_API Result<std::string> replay_worker(const std::string& folder, const st
 // --- the process, for command lines of your own; run_command_line() calls these
 
 // Prepares the process for one short run: memory is not returned before the end, and a signal that ends the process
-// first removes temporary files and ends workers. Call it before any other thread is started.
+// first removes temporary files and ends workers. Processes that workers leave behind become children of this process,
+// which ends them. Call it before any other thread is started.
 DEPUTE_API void set_up_process();
 // Removes temporary files and ends idle workers, before the process ends without destroying its compiler.
 DEPUTE_API void clean_up_process();

@@ -100,6 +100,40 @@ def orphan():
     sys.exit(4)
 
 
+def session():
+    subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    stubborn()
+
+
+def daemon():
+    # A child of a child, in a session of its own, that lives on without the worker's environment.
+    shell = "setsid env -i sleep 1000 & exit 0"
+    subprocess.run(["sh", "-c", shell], start_new_session=True, check=True)
+    sys.exit(4)
+
+
+def deeper():
+    say('{"answers": ' + "[" * 30_000_000 + "]" * 30_000_000 + "}")
+
+
+def renamed():
+    whole = Path.cwd().parent
+    moved = whole.with_name(whole.name + "-moved")
+    whole.rename(moved)
+    whole.symlink_to(moved)
+    sys.exit(8)
+
+
+# Answers of 63 MiB, each with many or long parts of one kind.
+def wide(part, start="[", end="]", unique=False):
+    def answer():
+        size = 63 << 20
+        parts = (part % i for i in range(size // (len(part) + 6))) if unique else [part] * (size // (len(part) + 1))
+        say('{"answers": [], "wide": ' + start + ",".join(parts) + end + "}")
+
+    return answer
+
+
 def stubborn():
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
@@ -188,7 +222,7 @@ ANSWERS = {
     "partition-twice": lambda: say({"answers": [{"answer": "take", "nodes": [0, 0]}]}),
     "partition-run-outside": lambda: say({"answers": [{"answer": "take", "nodes": [[0, 99]]}]}),
     "partition-run-backwards": lambda: say({"answers": [{"answer": "take", "nodes": [[2, 0]]}]}),
-    "partition-runs-again": lambda: say({"tags": [], "verdicts": [{"nodes": [[0, 2]] * 1_000_000}]}),
+    "partition-runs-again": lambda: say({"tags": [], "verdicts": [{"nodes": [[0, 2]] * 100_000}]}),
     "partition-no-such-word": lambda: say({"answers": [{"answer": "perhaps", "nodes": [0]}]}),
     "partition-no-such-constant": lambda: say({"tags": [{"tag": "t", "nodes": [0], "constants": ["w"]}]}),
     "partition-unasked": lambda: say('{"answers": [{"answer": "take", "nodes": [0]}]}\n{"more": 1}'),
@@ -210,6 +244,20 @@ ANSWERS = {
     "preprocess-handles-long": lambda: say({"result": {**PAYLOAD, "map": [[0, [[1, 4_000_000_000]]]]}}),
     "preprocess-handles-again": lambda: say({"result": {**PAYLOAD, "map": [[0, [[1, 9_000_000]] * 100_000]]}}),
     "preprocess-padding": lambda: say({"result": {**PAYLOAD, "padding": 1 << 20}}),
+    "preprocess-aligned": lambda: say({"result": {**PAYLOAD, "data": [{"key": "k", "blob": {"text": "a"}, "alignment": 1 << 40}]}}),
+    "partition-wide-numbers": lambda: say('{"answers": [{"answer": "take", "nodes": [' + ",".join(["0"] * (63 << 19)) + "]}]}"),
+    "partition-wide-lists": wide("[]"),
+    "partition-wide-objects": wide('{"":0}'),
+    "partition-wide-keys": wide('"%d":0', "{", "}", unique=True),
+    "partition-wide-strings": wide('""'),
+    "partition-wide-rows": lambda: say('{"tags": [], "verdicts": [' + ",".join(['{"nodes":[]}'] * (63 << 20 >> 4)) + "]}"),
+    "partition-long-string": lambda: say({"tags": [], "no_copy": ["x" * (63 << 20)]}),
+    "partition-long-key": lambda: say({"answers": [], "x" * (63 << 20): 0}),
+    "partition-most-numbers": lambda: say('{"answers": [], "groups": [[' + ",".join(["0"] * 1_048_000) + "]]}"),
+    "partition-most-rows": lambda: say('{"tags": [], "verdicts": [' + ",".join(['{"nodes":[]}'] * 131_000) + "]}"),
+    "partition-most-names": lambda: say({"tags": [], "no_copy": ["x"] * 1_048_000}),
+    "partition-most-strings": lambda: say({"tags": [], "no_copy": ["x" * 1_048_000] * 63}),
+    "preprocess-most-blobs": lambda: say({"result": {**PAYLOAD, "data": [{"key": f"k{i}", "blob": {"text": "x" * 1_048_000}} for i in range(63)]}}),
     "preprocess-constant": lambda: say({"result": {**PAYLOAD, "data": [{"key": "k", "constant": "w"}]}}),
     "preprocess-link": linked,
     "preprocess-hard-link": hard_linked,

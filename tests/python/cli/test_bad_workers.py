@@ -43,12 +43,16 @@ BAD = {
     "half-at-preprocess": ["worker.timed-out"],
     "deaf-at-preprocess": ["worker.ended", "closed its standard output"],
     "killed-at-partition": ["worker.crashed", "signal 9"],
-    "deep-at-partition": ["worker.bad-answer"],
+    "deep-at-partition": ["worker.too-large", "more than 64 levels"],
     "stream-at-describe": ["worker.too-large", "64 MiB"],
     "stream-at-preprocess": ["worker.too-large", "64 MiB"],
     "flood-at-partition": ["worker.ended", "code 5", "end of the flood"],
     "flood-for-ever-at-partition": ["worker.timed-out"],
     "orphan-at-preprocess": ["worker.ended", "code 4"],
+    "session-at-preprocess": ["worker.timed-out"],
+    "daemon-at-preprocess": ["worker.ended", "code 4"],
+    "renamed-at-preprocess": ["worker.ended", "code 8"],
+    "deeper-at-partition": ["worker.too-large", "more than 64 levels"],
     "fill-at-preprocess": ["worker."],
     "fill-many-at-preprocess": ["worker.too-large", "into its folder"],
     "sparse-at-preprocess": ["worker."],
@@ -94,7 +98,28 @@ BAD = {
     "preprocess-pipe": ["worker.bad-answer", "not a regular file in that folder"],
     "preprocess-moved-folder": ["worker.bad-answer", "passwd"],
     "preprocess-short-file": ["worker.bad-answer", "it has 5 bytes"],
+    "preprocess-aligned": ["to_backend.bad-named-data", "the alignment 1099511627776"],
     "together-too-few": ["worker.timed-out"],
+}
+
+# Answers of 63 MiB that are rejected before they are parsed.
+WIDE = {
+    "partition-wide-numbers": "more than 1048576 lists, objects and elements",
+    "partition-wide-lists": "more than 1048576 lists",
+    "partition-wide-objects": "more than 131072 objects",
+    "partition-wide-keys": "more than 1048576 lists",
+    "partition-wide-strings": "more than 1048576 lists",
+    "partition-wide-rows": "more than 131072 objects",
+    "partition-long-string": "more than 1048576 bytes in one string",
+    "partition-long-key": "bytes in one string",
+}
+# The largest answers that are accepted: reading them takes 3 times their size in MiB, and less than 100 MiB.
+LARGEST = {
+    "partition-most-numbers": 2,
+    "partition-most-rows": 3,
+    "partition-most-names": 6,
+    "partition-most-strings": 63,
+    "preprocess-most-blobs": 126,  # for two partitions
 }
 
 
@@ -127,7 +152,7 @@ def running(program):
             folder = os.readlink(process / "cwd")
         except OSError:
             continue
-        if words == [b""]:
+        if words == [b""] or words[:2] == [b"/bin/sh", b"-c"]:  # the latter ends the others
             continue
         if str(program).encode() in words or folder.startswith(str(program.parent / "tmp")):
             found.append(words)
@@ -158,6 +183,34 @@ def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
     assert running(program) == []
     for folder in kept:
         assert sorted(os.listdir(folder)) == ["in", "replay.json"]
+
+
+def peak_mib(place, mode):
+    """Lowers with this worker; returns the exit code, standard error and the compiler's peak memory."""
+    call = command(place, bad(place, mode), "--worker-time", 60)
+    errors = place / "errors"
+    peak = 0
+    with errors.open("wb") as file, subprocess.Popen(**call, stdout=subprocess.DEVNULL, stderr=file) as process:
+        while process.poll() is None:
+            found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+            peak = int(found[1]) / 1024 if found else peak
+            time.sleep(0.003)
+    return process.returncode, errors.read_text(), peak
+
+
+@pytest.mark.parametrize("mode", WIDE)
+def test_a_wide_answer_takes_little_memory(place, mode):
+    code, errors, peak = peak_mib(place, mode)
+    assert code == 1 and "worker.too-large" in errors and WIDE[mode] in errors, errors
+    assert peak < 3 * 63 + 100
+
+
+@pytest.mark.parametrize("mode", LARGEST)
+def test_the_largest_answers_take_little_memory(place, mode):
+    code, errors, peak = peak_mib(place, mode)
+    assert code in (0, 1) and "worker.too-large" not in errors, errors
+    assert len(errors) < 10_000
+    assert peak < 3 * LARGEST[mode] + 100
 
 
 def test_a_file_that_shrinks_is_no_crash(place):
@@ -308,8 +361,9 @@ def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
     assert list((place / "tmp").iterdir()) == []
 
 
-def test_who_kills_the_compiler_leaves_no_worker_and_no_folder(place):
-    program = bad(place, "stubborn-at-preprocess")
+@pytest.mark.parametrize(("mode", "processes"), [("stubborn", 2), ("session", 4)])
+def test_who_kills_the_compiler_leaves_no_worker_and_no_folder(place, mode, processes):
+    program = bad(place, f"{mode}-at-preprocess")
     process = subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and len(list((place / "tmp").rglob("stubborn"))) < 2:
@@ -317,7 +371,7 @@ def test_who_kills_the_compiler_leaves_no_worker_and_no_folder(place):
     asked = len(running(program))
     process.kill()
     process.communicate(timeout=30)  # nothing holds its standard error open
-    assert asked == 2
+    assert asked == processes
     while time.monotonic() < deadline and (running(program) or list((place / "tmp").iterdir())):
         time.sleep(0.05)
     assert running(program) == []
