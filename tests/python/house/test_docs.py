@@ -106,11 +106,11 @@ def test_report_has_the_keys_documented():
 
 
 def test_pages_that_are_named_exist():
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), target
-        for target in re.findall(r"(?<![\w/])(?:include/depute|src|tools|driver|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", text):
+        for target in re.findall(r"(?<![\w/])(?:include/depute|src|tools|driver|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2|ir)\b", text):
             assert (ROOT / Path(target)).exists(), target
 
 
