@@ -203,21 +203,17 @@ Difference compare_methods(const Method& a, const Method& b) {
 // --- data and delegates
 
 bool same_storage(const Storage* a, const Storage* b) {
-  std::size_t size = a ? a->size() : 0;
-  if (size != (b ? b->size() : 0)) return false;
-  if (a == b || size == 0) return true;
-  if (a->is_zeros() && b->is_zeros()) return true;
-  return content_hash(*a) == content_hash(*b);
+  if (a == nullptr || b == nullptr) return (a ? a->size() : 0) == (b ? b->size() : 0);
+  return have_same_bytes(*a, *b);
 }
 
 // Compares elements, but not their location.
 bool same_data(const TensorData& a, const TensorData& b) {
   if (a.type != b.type) return false;
   if (a.storage == b.storage && a.offset == b.offset) return true;
-  if (a.storage->is_zeros() && b.storage->is_zeros()) return true;
-  bool have_bytes = !a.storage->is_elided() && !b.storage->is_elided();
-  if (have_bytes && a.offset == b.offset && same_storage(a.storage.get(), b.storage.get())) return true;
-  return content_hash(a) == content_hash(b);
+  if (a.storage->is_elided() || b.storage->is_elided()) return content_hash(a) == content_hash(b);
+  if (a.offset == b.offset && have_same_bytes(*a.storage, *b.storage)) return true;
+  return have_same_bytes(*dense_bytes(a), *dense_bytes(b));
 }
 
 using DataMap = decltype(Program::data);

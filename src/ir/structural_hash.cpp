@@ -5,17 +5,20 @@
 #include <unordered_set>
 
 #include "depute/program/program.h"
+#include "ir/content.h"
 #include "ir/same_call.h"
 #include "support/hasher.h"
 
 namespace depute {
 namespace {
 
+// Feeds a Hasher or a Sha256.
+template <typename PartHasher>
 class StructuralHasher {
  public:
   explicit StructuralHasher(bool with_tags) : with_tags_(with_tags) {}
 
-  Hash128 finish() { return hasher_.finish(); }
+  auto finish() { return hasher_.finish(); }
 
   void program(const Program& program, bool with_data) {
     add(program.ranges.size());
@@ -218,7 +221,7 @@ class StructuralHasher {
     if (follow_bodies_ && seen_.insert(&body_graph).second) graph(body_graph);
   }
 
-  Hasher hasher_;
+  PartHasher hasher_;
   bool with_tags_;
   bool follow_bodies_ = false;
   std::unordered_set<const Graph*> seen_;
@@ -227,19 +230,25 @@ class StructuralHasher {
 }  // namespace
 
 Hash128 structural_hash(const Program& program, bool with_data) {
-  StructuralHasher hasher(true);
+  StructuralHasher<Hasher> hasher(true);
   hasher.program(program, with_data);
   return hasher.finish();
 }
 
+Digest structural_digest(const Program& program) {
+  StructuralHasher<Sha256> hasher(true);
+  hasher.program(program, false);
+  return hasher.finish();
+}
+
 Hash128 structural_hash(const Graph& graph, bool with_tags) {
-  StructuralHasher hasher(with_tags);
+  StructuralHasher<Hasher> hasher(with_tags);
   hasher.graph_with_bodies(graph);
   return hasher.finish();
 }
 
 Hash128 call_hash(const Node& node) {
-  StructuralHasher hasher(false);
+  StructuralHasher<Hasher> hasher(false);
   hasher.call(node);
   return hasher.finish();
 }

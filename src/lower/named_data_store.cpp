@@ -21,10 +21,6 @@ Status merge(const Program& program, NamedDataStore& store) {
 
 }  // namespace
 
-bool have_same_bytes(const Storage& a, const Storage& b) {
-  return &a == &b || (a.size() == b.size() && content_hash(a) == content_hash(b));
-}
-
 Status NamedDataStore::add(NamedData data, std::string_view owner) {
   LoweringPlace place{.value = owner};
   std::string fault;

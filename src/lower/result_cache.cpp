@@ -52,14 +52,8 @@ Hash128 hash_of_compiler() {
   return hasher.finish();
 }
 
-Hash128 bytes_hash(const Storage& storage) {
-  if (storage.is_zeros()) return hash128_of_zeros(storage.size());
-  return with_bytes(storage, [](std::span<const std::byte> bytes) { return hash128(bytes); });
-}
-
-void add_hash(Hasher& hasher, const Hash128& hash) {
-  hasher.add(hash.low);
-  hasher.add(hash.high);
+void add_digest(Sha256& hasher, const Digest& digest) {
+  hasher.update(std::as_bytes(std::span(digest.bytes)));
 }
 
 // Writes blobs and returns their positions.
@@ -134,7 +128,7 @@ Result<ResultCache> ResultCache::open(const CacheOptions& options) {
   return ResultCache(options, hash_of_compiler());
 }
 
-std::string ResultCache::path_of(const Hash128& key) const {
+std::string ResultCache::path_of(const Digest& key) const {
   return fs::path(options_.folder) / (key.hex() + std::string(entry_suffix));
 }
 
@@ -142,12 +136,13 @@ void ResultCache::note(std::string text) {
   if (std::ranges::find(use_.notes, text) == use_.notes.end()) use_.notes.push_back(std::move(text));
 }
 
-std::optional<Hash128> ResultCache::key_of(const Backend& backend, const Partition& partition) const {
+std::optional<Digest> ResultCache::key_of(const Backend& backend, const Partition& partition) const {
   const std::string version = backend.cache_version();
   if (!is_open() || version.empty() || !partition.program->delegates.empty()) return std::nullopt;
-  Hasher hasher;
+  Sha256 hasher;
   hasher.add(entry_magic);
-  add_hash(hasher, compiler_);
+  hasher.add(compiler_.low);
+  hasher.add(compiler_.high);
   hasher.add(backend.id());
   hasher.add(std::string_view(version));
   hasher.add(partition.compile_specs.size());
@@ -155,8 +150,8 @@ std::optional<Hash128> ResultCache::key_of(const Backend& backend, const Partiti
     hasher.add(std::string_view(spec.key));
     hasher.add(std::span<const std::byte>(spec.value));
   }
-  add_hash(hasher, structural_hash(*partition.program));
-  for (const auto& [key, data] : partition.program->data) add_hash(hasher, bytes_hash(*dense_bytes(data)));
+  add_digest(hasher, structural_digest(*partition.program));
+  for (const auto& [key, data] : partition.program->data) add_digest(hasher, content_digest(data));
   return hasher.finish();
 }
 
@@ -167,7 +162,7 @@ Result<PreprocessResult> ResultCache::read(const std::string& path, const Progra
   });
 }
 
-std::optional<PreprocessResult> ResultCache::find(const Hash128& key, const Program& partition) {
+std::optional<PreprocessResult> ResultCache::find(const Digest& key, const Program& partition) {
   const std::string path = path_of(key);
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -210,7 +205,7 @@ Status ResultCache::write(const std::string& path, const Program& partition,
   });
 }
 
-void ResultCache::keep(const Hash128& key, const Program& partition, const PreprocessResult& result) {
+void ResultCache::keep(const Digest& key, const Program& partition, const PreprocessResult& result) {
   Status written = write(path_of(key), partition, result);
   if (!written) {
     note(fmt::format("cannot store a result in {}: {}", options_.folder, written.error().message));

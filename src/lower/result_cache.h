@@ -14,7 +14,7 @@
 
 #include "depute/backend/backend.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/hash.h"
+#include "support/hasher.h"
 
 namespace depute {
 
@@ -25,16 +25,16 @@ class ResultCache {
 
   bool is_open() const { return !options_.folder.empty(); }
   // Returns nullopt if results are not cached: the backend disables it, or the partition has delegates.
-  std::optional<Hash128> key_of(const Backend& backend, const Partition& partition) const;
-  std::optional<PreprocessResult> find(const Hash128& key, const Program& partition);
+  std::optional<Digest> key_of(const Backend& backend, const Partition& partition) const;
+  std::optional<PreprocessResult> find(const Digest& key, const Program& partition);
   // A write error only adds a note, since the result itself is valid.
-  void keep(const Hash128& key, const Program& partition, const PreprocessResult& result);
+  void keep(const Digest& key, const Program& partition, const PreprocessResult& result);
 
   CacheUse take_use() && { return std::move(use_); }
 
  private:
   ResultCache(CacheOptions options, Hash128 compiler) : options_(std::move(options)), compiler_(compiler) {}
-  std::string path_of(const Hash128& key) const;
+  std::string path_of(const Digest& key) const;
   Result<PreprocessResult> read(const std::string& path, const Program& partition) const;
   Status write(const std::string& path, const Program& partition, const PreprocessResult& result) const;
   void make_room();

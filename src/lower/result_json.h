@@ -19,6 +19,7 @@
 
 #include "depute/backend/backend.h"
 #include "depute/program/result.h"
+#include "ir/content.h"
 #include "read/json.h"
 #include "support/fields.h"
 
@@ -47,13 +48,5 @@ Result<JsonValue> json_of_result(const PreprocessResult& result, const Program& 
                                  const WriteBytes& write);
 // Only "payload" is required.
 Result<PreprocessResult> result_of_json(const Json& json, const Program& partition, const ReadBytes& read);
-
-// Returns use(bytes). Bytes that a lazy storage produces are freed afterwards.
-template <typename Use>
-auto with_bytes(const Storage& storage, Use&& use) {
-  if (!storage.is_lazy()) return use(storage.bytes());
-  const std::vector<std::byte> made = storage.produce();
-  return use(std::span<const std::byte>(made));
-}
 
 }  // namespace depute

@@ -233,7 +233,7 @@ class BackendRun {
   static bool is_same_storage(const std::shared_ptr<const Storage>& a,
                               const std::shared_ptr<const Storage>& b) {
     if (a == nullptr || b == nullptr) return a == b;
-    return a->size() == b->size() && (a == b || content_hash(*a) == content_hash(*b));
+    return have_same_bytes(*a, *b);
   }
 
   static bool is_same(const PreprocessResult& a, const PreprocessResult& b) {
@@ -248,7 +248,7 @@ class BackendRun {
   std::string id_;
   std::span<BackendJob* const> jobs_;
   RunBackendOptions options_;
-  std::vector<std::optional<Hash128>> keys_;  // empty for results that are not cached
+  std::vector<std::optional<Digest>> keys_;  // empty for results that are not cached
 };
 
 }  // namespace

@@ -160,8 +160,8 @@ class Promoter {
     const TensorData* known = program_.find_data(key);
     TensorData data = make_data(make_tensor(dtype, {}), std::move(*bytes));
     if (known == nullptr) program_.data[key] = data;
-    bool is_same = known == nullptr ||
-                   (!is_state(key) && known->type == data.type && content_hash(*known) == content_hash(data));
+    bool is_same = known == nullptr || (!is_state(key) && known->type == data.type &&
+                                        have_same_bytes(*dense_bytes(*known), *dense_bytes(data)));
     if (!is_same) {
       key = program_.unique_data_key(text);
       program_.data[key] = data;

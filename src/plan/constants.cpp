@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "plan/data_file.h"
-#include "support/hasher.h"
 
 namespace depute {
 namespace {
@@ -74,18 +73,17 @@ void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, con
 }
 
 std::uint32_t ConstantPool::add(const TensorData& data, const TensorType& type) {
-  Hasher place;
-  place.add(reinterpret_cast<std::uintptr_t>(data.storage.get()));
-  place.add(static_cast<std::uint64_t>(data.offset) * item_size(data.type.dtype));
-  place.add(data.byte_size());
+  std::vector<std::uint64_t> place = {reinterpret_cast<std::uintptr_t>(data.storage.get()),
+                                      static_cast<std::uint64_t>(data.offset) * item_size(data.type.dtype),
+                                      data.byte_size()};
   if (!data.is_dense()) {
     for (const Dims* dims : {&data.type.sizes, &data.type.strides, &type.strides}) {
-      place.add(dims->size());
-      for (const SymInt& size : *dims) place.add(static_cast<std::uint64_t>(size.value()));
+      place.push_back(dims->size());
+      for (const SymInt& size : *dims) place.push_back(static_cast<std::uint64_t>(size.value()));
     }
-    place.add(item_size(data.type.dtype));
+    place.push_back(item_size(data.type.dtype));
   }
-  auto [entry, is_new] = numbers_.try_emplace(place.finish(), 0U);
+  auto [entry, is_new] = numbers_.try_emplace(std::move(place), 0U);
   if (!is_new) return entry->second;
   auto bytes = dense(data, type);
   if (!bytes) return 0;

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "depute/program/data.h"
-#include "depute/program/hash.h"
 #include "plan/plan.h"
 
 namespace depute {
@@ -39,7 +39,7 @@ class ConstantPool {
   std::vector<TensorData> constants_;
   std::vector<ExternalConstant> external_;
   std::unordered_map<std::string, std::size_t> external_names_;
-  std::unordered_map<Hash128, std::uint32_t> numbers_;  // by place and layout
+  std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // by place and layout
 };
 
 }  // namespace depute

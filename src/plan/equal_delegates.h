@@ -10,8 +10,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "depute/program/hash.h"
 #include "depute/program/program.h"
+#include "ir/content.h"
 #include "ir/delegate_state.h"
 
 namespace depute::internal {
@@ -25,13 +25,13 @@ class EqualDelegates {
   std::optional<std::uint32_t> find_or_add(std::uint32_t number);
 
  private:
-  Hash128 hash_of(const Delegate& delegate) const;
+  std::optional<std::uint32_t> find_or_add_by_hash(std::uint32_t number);
 
   const Program& program_;
   const StatefulDelegates stateful_;
   // Bytes are hashed only if a second delegate has the size.
   std::unordered_map<std::size_t, std::uint32_t> first_of_size_;
-  std::unordered_map<Hash128, std::uint32_t> by_hash_;
+  EqualItems<std::uint32_t> by_hash_;
 };
 
 }  // namespace depute::internal

@@ -1,16 +1,14 @@
 #include "plan/value_pool.h"
-#include "support/hasher.h"
 
-#include <bit>
+#include <utility>
 
 namespace depute {
 namespace {
 
-Hash128 key_of(EValue::Kind kind, std::span<const std::byte> bytes) {
-  Hasher hasher;
-  hasher.add(static_cast<std::uint64_t>(kind));
-  hasher.add(bytes);
-  return hasher.finish();
+std::string key_of(EValue::Kind kind, std::span<const std::byte> bytes) {
+  std::string key(1, static_cast<char>(kind));
+  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return key;
 }
 
 }  // namespace
@@ -30,8 +28,8 @@ std::int32_t ValuePool::add_scalar(EValue::Kind kind) {
   return add(EValue{.kind = kind});
 }
 
-std::int32_t ValuePool::shared(EValue value, Hash128 key) {
-  auto [entry, is_new] = shared_.try_emplace(key, 0);
+std::int32_t ValuePool::shared(EValue value, std::string key) {
+  auto [entry, is_new] = shared_.try_emplace(std::move(key), 0);
   if (is_new) entry->second = add(value);
   return entry->second;
 }

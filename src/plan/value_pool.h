@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "depute/program/hash.h"
 #include "schema/execution_plan.h"
 
 namespace depute {
@@ -36,11 +36,11 @@ class ValuePool {
   std::int32_t add_scalar(EValue::Kind kind);
 
  private:
-  std::int32_t shared(EValue value, Hash128 key);
+  std::int32_t shared(EValue value, std::string key);
   std::int32_t shared_items(EValue::Kind kind, std::span<const std::int64_t> values);
 
   ExecutionPlan* plan_;
-  std::unordered_map<Hash128, std::int32_t> shared_;  // by kind and content
+  std::unordered_map<std::string, std::int32_t> shared_;  // by kind and content
 };
 
 }  // namespace depute

@@ -1,6 +1,9 @@
 #include "support/hasher.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#define OPENSSL_API_COMPAT 0x10100000L  // the plain functions: EVP loads algorithms at run time
+#include <openssl/sha.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -80,6 +83,40 @@ Hash128 Hasher::finish() {
   flush();
   XXH128_hash_t hash = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_));
   return {hash.low64, hash.high64};
+}
+
+std::string Digest::hex() const {
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+Digest sha256(std::span<const std::byte> bytes) {
+  Sha256 hasher;
+  hasher.update(bytes);
+  return hasher.finish();
+}
+
+struct Sha256::State {
+  SHA256_CTX context;
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  SHA256_Init(&state_->context);
+}
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::span<const std::byte> bytes) {
+  add(static_cast<std::uint64_t>(bytes.size()));
+  update(bytes);
+}
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  SHA256_Update(&state_->context, bytes.data(), bytes.size());
+}
+
+Digest Sha256::finish() {
+  Digest digest;
+  SHA256_Final(digest.bytes.data(), &state_->context);
+  return digest;
 }
 
 }  // namespace depute

@@ -1,15 +1,20 @@
-// Hashes a sequence of parts (XXH3, 128 bits).
+// Hashes a sequence of parts: fast (XXH3, 128 bits), or so that nobody can make two inputs of one hash (SHA-256).
 //
 //   Hasher hasher;
 //   hasher.add("name");
 //   Hash128 hash = hasher.finish();
+//
+// Different bytes with equal XXH3 hashes are easy to make. Who finds equal hashes therefore compares the bytes;
+// where the other bytes are gone, as in locks and caches, Sha256 is the hash.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "depute/program/hash.h"
@@ -42,6 +47,35 @@ class Hasher {
   void* state_;
   std::array<std::byte, 512> gathered_;
   std::size_t gathered_size_ = 0;
+};
+
+// A SHA-256 hash: in practice, equal digests mean equal inputs.
+struct Digest {
+  std::array<unsigned char, 32> bytes = {};
+
+  std::string hex() const;  // 64 lower-case digits
+  friend auto operator<=>(const Digest&, const Digest&) = default;
+};
+
+Digest sha256(std::span<const std::byte> bytes);
+
+// Like Hasher, with SHA-256.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void add(std::span<const std::byte> bytes);
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  void add(std::uint64_t number) { update(std::as_bytes(std::span(&number, 1))); }
+  void update(std::span<const std::byte> bytes);  // adds bytes without their number
+  Digest finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace depute

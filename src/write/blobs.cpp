@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "depute/program/hash.h"
+#include "ir/content.h"
 #include "support/check.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
@@ -201,18 +202,22 @@ class BlobWriter {
 
   // Reuses the position of an equal piece, or writes the piece.
   Status place(Piece& piece) {
-    if (piece.is_compared) {
-      std::uint64_t& copy = by_content_[piece.hash];
-      if (copy != 0 && copy % piece.alignment == 0) {
-        piece.position = copy;
-        drop(piece);
-        return {};
-      }
-      TRY_STATUS(write(piece));
-      copy = piece.position;
-      return {};
-    }
-    return write(piece);
+    if (!piece.is_compared) return write(piece);
+    const auto copy = by_hash_.find_or_add(piece.hash, &piece, [&](const Piece* earlier) {
+      return earlier->position % piece.alignment == 0 && has_same_bytes(*earlier, piece);
+    });
+    if (!copy) return write(piece);
+    piece.position = (*copy)->position;
+    drop(piece);
+    return {};
+  }
+
+  // Makes the bytes of `written` again if they were dropped.
+  static bool has_same_bytes(const Piece& written, const Piece& piece) {
+    const Blob& blob = *written.blob;
+    return with_bytes(*blob.storage, [&](std::span<const std::byte> bytes) {
+      return are_equal(bytes.subspan(blob.offset, blob.size), bytes_of(piece));
+    });
   }
 
   Status write(Piece& piece) {
@@ -241,7 +246,7 @@ class BlobWriter {
   std::vector<Piece> pieces_;
   std::vector<std::uint32_t> piece_of_;  // per blob
   std::vector<std::uint64_t> positions_;
-  std::unordered_map<Hash128, std::uint64_t> by_content_;  // position; 0: not written yet
+  EqualItems<const Piece*> by_hash_;  // pieces that were written
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Writes byte ranges (blobs) one after another, equal ones once, and returns the position of each.
 //
-// Only blobs that could be equal, with the same size and the same bytes at both ends, are read and compared
-// by a 128-bit hash. For unique weights only the ends are read. Lazy bytes are produced a few at a time,
+// Only blobs that could be equal, with the same size and the same bytes at both ends, are hashed, and compared if
+// the hashes are equal. For unique weights only the ends are read. Lazy bytes are produced a few at a time,
 // hashed, written and dropped.
 #pragma once
 

@@ -10,6 +10,7 @@
 
 #include "depute/backend/backend.h"
 #include "depute/program/program.h"
+#include "ir/content.h"
 #include "ir/verify.h"
 #include "plan/data_file.h"
 #include "program_generated.h"
@@ -44,10 +45,6 @@ Blob constant_blob(const TensorData& constant) {
   return tensor_blob(constant, is_large ? default_segment_alignment : constant_alignment);
 }
 
-Hash128 content_of(const Storage& storage) {
-  return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
-}
-
 // Numbers inline blobs; equal ones are stored once.
 class InlineBlobs {
  public:
@@ -58,14 +55,17 @@ class InlineBlobs {
       layout_.inline_blobs.push_back(nullptr);
       return next;
     }
-    auto [known, is_new] = numbers_.try_emplace(content_of(*storage), next);
-    if (is_new) layout_.inline_blobs.push_back(storage);
-    return known->second;
+    const auto is_same = [&](std::uint32_t earlier) {
+      return have_same_bytes(*layout_.inline_blobs[earlier], *storage);
+    };
+    const auto earlier = numbers_.find_or_add(content_hash(*storage), next, is_same);
+    if (!earlier) layout_.inline_blobs.push_back(storage);
+    return earlier.value_or(next);
   }
 
  private:
   SegmentLayout& layout_;
-  std::unordered_map<Hash128, std::uint32_t> numbers_;
+  EqualItems<std::uint32_t> numbers_;
 };
 
 void add_delegates(const Program& program, const Plan& plan, const WriteOptions& options,

@@ -3,7 +3,6 @@
 //   left in forward, 5d1e...
 //     node %tan: f32[4] = aten.tan.default(%relu)
 #include "depute/tools/lock.h"
-#include "support/hasher.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +13,7 @@
 #include "depute/program/inspect.h"
 #include "depute/program/text.h"
 #include "depute/program/walk.h"
+#include "ir/content.h"
 #include "ir/text/text.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
@@ -21,7 +21,7 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view lock_title = "depute lock 1";
+constexpr std::string_view lock_title = "depute lock 2";
 constexpr std::string_view lock_comment =
     "; Written by `depute lower --lock FILE --lock-update`; not edited by hand.";
 
@@ -46,7 +46,7 @@ LockLine make_line(std::string_view kind, std::string text, const SourceLocation
 }
 
 std::string weight_text(Name key, const TensorData& data) {
-  return fmt::format("{}: {} {}", text::quoted(key.str()), str(data.type), content_hash(data).hex());
+  return fmt::format("{}: {} {}", text::quoted(key.str()), str(data.type), content_digest(data).hex());
 }
 
 std::string range_text(const Range& range) {
@@ -76,7 +76,7 @@ class PartMaker {
 
   void add_spec(const CompileSpec& spec) {
     part_.lines.push_back(make_line("spec", fmt::format("{}: {} bytes {}", text::quoted(spec.key),
-                                                        spec.value.size(), hash128(spec.value).hex())));
+                                                        spec.value.size(), sha256(spec.value).hex())));
   }
 
   // Adds the method's weights and undelegated nodes. Delegates have parts of their own.
@@ -126,7 +126,7 @@ std::string title_of(const LockPart& part) {
 
 // The partition's own name is not hashed.
 std::string hash_of(const LockPart& part) {
-  Hasher hasher;
+  Sha256 hasher;
   hasher.add(std::string_view(part.method));
   hasher.add(std::string_view(part.backend_id));
   for (const LockLine& line : part.lines) {

@@ -5,6 +5,7 @@
 #include "tools/report/lowering_facts.h"
 
 #include "depute/tools/byte_ledger.h"
+#include "ir/content.h"
 #include "read/pte.h"
 #include "support/try.h"
 
@@ -50,14 +51,14 @@ Result<FileFacts> file_facts(std::span<const std::byte> pte, const std::string& 
   for (const LedgerEntry& entry : ledger.entries) {
     facts.bytes_of_kinds[std::string(depute::name(entry.kind))] += entry.bytes;
     if (is_weight(entry.kind)) {
-      facts.weights.push_back({entry.name, entry.bytes, hash128(pte.subspan(entry.offset, entry.bytes))});
+      facts.weights.push_back({entry.name, entry.bytes, sha256(pte.subspan(entry.offset, entry.bytes))});
     }
   }
   for (const ExecutionPlan& method : file.methods) {
     facts.methods.emplace(method.name, method_facts(method));
     for (const PlanDelegate& delegate : method.delegates) {
       const auto payload = delegate_bytes(file, delegate, pte);
-      facts.payloads.push_back({method.name, delegate.backend_id, payload.size(), hash128(payload)});
+      facts.payloads.push_back({method.name, delegate.backend_id, payload.size(), sha256(payload)});
     }
   }
   return facts;
@@ -66,7 +67,7 @@ Result<FileFacts> file_facts(std::span<const std::byte> pte, const std::string& 
 std::vector<WeightFacts> weight_facts(const Program& program) {
   std::vector<WeightFacts> weights;
   for (const auto& [key, data] : program.data)
-    weights.push_back({std::string(key.str()), data.byte_size(), content_hash(data)});
+    weights.push_back({std::string(key.str()), data.byte_size(), content_digest(data)});
   return weights;
 }
 

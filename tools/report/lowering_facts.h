@@ -15,25 +15,25 @@
 #include <vector>
 
 #include "depute/backend/registry.h"
-#include "depute/program/hash.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 #include "depute/tools/report.h"
 #include "schema/execution_plan.h"
+#include "support/hasher.h"
 
 namespace depute {
 
 struct WeightFacts {
   std::string name;
   std::uint64_t bytes = 0;
-  Hash128 content;
+  Digest content;
 };
 
 struct PayloadFacts {
   std::string method;
   std::string backend_id;
   std::uint64_t bytes = 0;
-  Hash128 content;
+  Digest content;
 };
 
 struct MethodFacts {

@@ -222,8 +222,6 @@ class DEPUTE_API NamedDataStore {
   std::unordered_map<std::string, std::size_t> known_;
 };
 
-DEPUTE_API bool have_same_bytes(const Storage& a, const Storage& b);
-
 // Merges the named data of all delegates of a program, including nested delegates, in order. Nested delegates
 // look their data up in the same way at run time.
 DEPUTE_API Result<NamedDataStore> merge_named_data(const Program& program);

@@ -108,6 +108,9 @@ DEPUTE_API bool fits_storage(const TensorData& data);
 DEPUTE_API Hash128 content_hash(const Storage& storage);
 DEPUTE_API Hash128 content_hash(const TensorData& data);
 
+// Compares the bytes themselves, except those that a text form omits: of them only the hash is known.
+DEPUTE_API bool have_same_bytes(const Storage& a, const Storage& b);
+
 // Bytes of a text, and a storage with these bytes, for backends with a text format.
 DEPUTE_API std::vector<std::byte> bytes(std::string_view text);
 DEPUTE_API std::shared_ptr<const Storage> storage_of(std::string_view text);

@@ -302,7 +302,7 @@ def test_wrong_locks(locked):
     assert run.code == 1 and "--lock-update writes it" in run.stderr
     edited = text.replace("aten.tan.default", "aten.cos.default")
     ends = [text[:at] for at in range(0, len(text) - 1, 7)]
-    others = ["", "\n" * 9, "depute lock 2\n", "\0" * 64, 'depute lock 1\nmade by "\n', 'depute lock 1\noption "\\q"\n', text + "x"]
+    others = ["", "\n" * 9, "depute lock 3\n", "\0" * 64, 'depute lock 2\nmade by "\n', 'depute lock 2\noption "\\q"\n', text + "x"]
     for wrong in [edited, *others, *ends]:
         lock.write_text(wrong)
         run = check(locked)

@@ -5,6 +5,9 @@
 
 #include <numeric>
 
+#include "ir/content.h"
+#include "tests/unit/colliding_bytes.h"
+
 namespace depute {
 namespace {
 
@@ -71,6 +74,26 @@ TEST(ContentHash, OfLazyBytesMakesThemOnceAndKeepsNothing) {
   EXPECT_EQ(text_of(kept->bytes()), "wxyz");
   EXPECT_EQ(content_hash(*kept), content_hash(*lazy));
   EXPECT_EQ(made, 3);
+}
+
+TEST(SameBytes, AreMoreThanAnEqualHash) {
+  const auto [first, second] = colliding_bytes();
+  EXPECT_EQ(content_hash(*storage_of(first)), content_hash(*storage_of(second)));
+  EXPECT_FALSE(have_same_bytes(*storage_of(first), *storage_of(second)));
+  EXPECT_TRUE(have_same_bytes(*storage_of(first), *Storage::lazy(4096, [&] { return bytes(first); })));
+  EXPECT_TRUE(have_same_bytes(*Storage::zeros(3), *Storage::owned(std::vector<std::byte>(3))));
+  EXPECT_TRUE(have_same_bytes(*Storage::elided(3, hash128(bytes("abc"))), *storage_of("abc")));
+}
+
+TEST(ContentDigest, IsOfTheElementsInRowMajorOrder) {
+  const auto [first, second] = colliding_bytes();
+  EXPECT_NE(content_digest(*storage_of(first)), content_digest(*storage_of(second)));
+  EXPECT_EQ(content_digest(*storage_of("abc")).hex(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(content_digest(*Storage::zeros(100'000)),
+            content_digest(*Storage::owned(std::vector<std::byte>(100'000))));
+  EXPECT_EQ(content_digest(view({2, 2}, {1, 2}, 0, storage_of("acbd"))), content_digest(*storage_of("abcd")));
+  EXPECT_NE(content_digest(*Storage::elided(3, {})), content_digest(*Storage::elided(3, {.low = 1})));
 }
 
 TEST(LazyParts, AreMadeAloneOrTogether) {

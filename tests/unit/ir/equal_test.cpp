@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "depute/program/text.h"
+#include "tests/unit/colliding_bytes.h"
 
 namespace depute {
 namespace {
@@ -126,6 +127,16 @@ TEST(Equal, NansAreEqualAndZerosAreNot) {
   EXPECT_TRUE(first_difference(with("0.0"), with("-0.0")));
   EXPECT_TRUE(first_difference(with("1"), with("1.0")));
   EXPECT_TRUE(first_difference(with("1"), with("true")));
+}
+
+TEST(Equal, DataThatHaveOnlyTheHashInCommonDiffer) {
+  const auto [first, second] = colliding_bytes();
+  Program a = parsed("program\ndata \"w\": u8[4096] = zeros\nmethod forward(%x: f32[1]) {\n  return %x\n}\n");
+  Program b = clone(a);
+  a.data[Name("w")].storage = storage_of(first);
+  b.data[Name("w")].storage = storage_of(second);
+  EXPECT_EQ(structural_hash(a, true), structural_hash(b, true));
+  EXPECT_EQ(first_difference(a, b), "elements of data \"w\"");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "depute/compiler/to_backend.h"
 #include "depute/program/program.h"
 #include "depute/program/text.h"
+#include "tests/unit/colliding_bytes.h"
 
 namespace depute {
 namespace {
@@ -121,6 +122,23 @@ TEST_F(ResultCacheTest, AsksOnlyForWhatHasChanged) {
   // What lies between partitions is none of theirs.
   lower(program("[3, 4]", "aten.cos.default"));
   EXPECT_EQ(vendor_.asked, 0);
+}
+
+TEST_F(ResultCacheTest, WeightsThatHaveOnlyTheHashInCommonAreOthers) {
+  auto parsed = parse_program(R"(program
+data "w": u8[4096] = zeros
+method forward(%w: u8[4096] = param "w", %x: u8[4096]) {
+  %p: u8[4096] = aten.add.Tensor(%x, %w) !t0 #1
+  return %p
+}
+)");
+  ASSERT_TRUE(parsed) << parsed.error().str();
+  const auto [first, second] = colliding_bytes();
+  for (const std::string& weight : {first, second}) {
+    parsed->data[Name("w")].storage = storage_of(weight);
+    lower(*parsed);
+    EXPECT_EQ(vendor_.asked, 1);
+  }
 }
 
 TEST_F(ResultCacheTest, SpecsAndVersionsArePartOfTheKey) {

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "depute/program/text.h"
+#include "tests/unit/colliding_bytes.h"
+
 namespace depute {
 namespace {
 
@@ -43,6 +46,25 @@ TEST(Lock, ANewNumberIsNoChange) {
 TEST(Lock, WhatWentToAnotherPartitionIsToldOnce) {
   EXPECT_THAT(changes({partition("b0", {a, b})}, {partition("b0", {a}), partition("b1", {b})}),
               ElementsAre("forward, b0, %b: went to b1", "forward, b1: the partition is new"));
+}
+
+TEST(Lock, WeightsThatHaveOnlyTheHashInCommonAreAChange) {
+  auto program = parse_program(R"(program
+data "w": u8[4096] = zeros
+method forward(%w: u8[4096] = param "w", %x: u8[4096]) {
+  %p: u8[4096] = aten.add.Tensor(%x, %w)
+  return %p
+}
+)");
+  ASSERT_TRUE(program) << program.error().str();
+  const auto [first, second] = colliding_bytes();
+  std::vector<Lock> locks;
+  for (const std::string& weight : {first, second}) {
+    program->data[Name("w")].storage = storage_of(weight);
+    locks.push_back(make_lock(*program, {}, "", {}));
+  }
+  EXPECT_THAT(lock_changes(locks[0], locks[1]), testing::SizeIs(1));
+  EXPECT_THAT(lock_changes(locks[0], locks[0]), IsEmpty());
 }
 
 TEST(Lock, ReadsBackWhatItWrote) {

@@ -8,7 +8,9 @@
 
 #include "depute/program/text.h"
 #include "plan/plan_text.h"
+#include "plan/value_pool.h"
 #include "read/pte.h"
+#include "tests/unit/colliding_bytes.h"
 #include "write/program_flatbuffer.h"
 
 namespace depute {
@@ -199,7 +201,8 @@ Delegate& add_delegate(Program& program, const std::string& name, std::shared_pt
   return *program.delegates.back();
 }
 
-TEST_F(WritePte, LazyBytesAreMadeOnce) {
+// The bytes of "a" are made again, to be compared with those of "b".
+TEST_F(WritePte, LazyBytesAreMadeOnceAndAgainForEachCopy) {
   Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
   int count = 0;
   Delegate& delegate = add_delegate(program, "d", Storage::owned({}));
@@ -207,7 +210,7 @@ TEST_F(WritePte, LazyBytesAreMadeOnce) {
                          {"b", made(10'000, std::byte{1}, &count), 16},
                          {"c", made(10'000, std::byte{2}, &count), 16}};
   ASSERT_TRUE(write(program));
-  EXPECT_EQ(count, 3);
+  EXPECT_EQ(count, 4);
   PteContents pte = read();
   EXPECT_EQ(pte.segments[1].offset, pte.segments[2].offset);
   EXPECT_NE(pte.segments[1].offset, pte.segments[3].offset);
@@ -228,6 +231,48 @@ TEST_F(WritePte, BytesThatDifferInTheMiddleAreNotShared) {
   EXPECT_EQ(pte.segments[1].offset, pte.segments[3].offset);
   EXPECT_NE(pte.segments[1].offset, pte.segments[2].offset);
   EXPECT_NE(pte.segments[1].offset, pte.segments[4].offset);
+}
+
+std::shared_ptr<const Storage> lazy(const std::string& text) {
+  return Storage::lazy(text.size(), [text] { return bytes(text); });
+}
+
+TEST_F(WritePte, BytesThatHaveOnlyTheHashInCommonAreNotShared) {
+  const auto [first, second] = colliding_bytes();
+  for (const auto& make : {storage_of, +[](std::string_view text) { return lazy(std::string(text)); }}) {
+    Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+    add_delegate(program, "d", Storage::owned({})).named_data = {
+        {"a", make(first), 16}, {"b", make(second), 16}, {"c", make(second), 16}};
+    ASSERT_TRUE(write(program));
+    PteContents pte = read();
+    EXPECT_EQ(segment(pte, 1), first);
+    EXPECT_EQ(segment(pte, 2), second);
+    EXPECT_EQ(pte.segments[2].offset, pte.segments[3].offset);
+  }
+}
+
+TEST_F(WritePte, DelegatesThatHaveOnlyTheHashInCommonAreNotShared) {
+  const auto [first, second] = colliding_bytes();
+  for (const bool is_inline : {false, true}) {
+    Program program = parse(small);
+    program.delegates[0]->processed_bytes = storage_of(first);
+    program.delegates[1]->processed_bytes = storage_of(second);
+    program.delegates[0]->compile_specs = program.delegates[1]->compile_specs;
+    program.delegates[0]->named_data = program.delegates[1]->named_data = {};
+    for (auto& delegate : program.delegates) delegate->inline_bytes = is_inline;
+    ASSERT_TRUE(write(program));
+    EXPECT_EQ(read().methods[0].delegates.size(), 3U);
+    EXPECT_NE(bytes().find(first), std::string::npos);
+    EXPECT_NE(bytes().find(second), std::string::npos);
+  }
+}
+
+TEST_F(WritePte, TextsThatHaveOnlyTheHashInCommonAreNotShared) {
+  const auto [first, second] = colliding_bytes();
+  ExecutionPlan plan;
+  ValuePool pool(plan);
+  EXPECT_NE(pool.text(first), pool.text(second));
+  EXPECT_EQ(pool.text(first), pool.text(first));
 }
 
 TEST_F(WritePte, AConstantAndADelegateShareBytes) {
