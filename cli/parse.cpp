@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
@@ -110,7 +111,9 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    std::ostringstream text;  // of --help or --version
+    app.exit(success, text);
+    return print_out(text.str());
   } catch (const CLI::ParseError& failure) {
     return report_usage(usage(failure.what(), hint_for(app)));
   }

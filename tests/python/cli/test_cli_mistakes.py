@@ -129,6 +129,13 @@ def test_reader_that_goes_away(tmp_path):
     assert run.stdout and not run.stderr
 
 
+@pytest.mark.parametrize("words", [["--help"], ["lower", "--help"], ["--version"]], ids=" ".join)
+def test_help_that_cannot_be_printed(words):
+    for end in ["> /dev/full", ">&-"]:
+        run = subprocess.run(f"{DEPUTE} {' '.join(words)} {end}", shell=True, capture_output=True, timeout=TIMEOUT)
+        assert run.returncode == 1 and b"standard output" in run.stderr
+
+
 @pytest.mark.parametrize("options", [[], ["--quiet", "--dump-after", "read"]])
 def test_text_that_cannot_be_printed(options, tmp_path):
     """The files are in place, and the exit code says that something went wrong."""
