@@ -1,5 +1,6 @@
 #include "support/clean_up.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,11 +9,13 @@
 #include <thread>
 #include <utility>
 
+#include "support/mapped_file.h"
+
 namespace depute {
 namespace {
 
-constexpr std::array ending_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGALRM,
-                                       SIGXCPU, SIGUSR1, SIGUSR2, SIGVTALRM};
+constexpr std::array ending_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,   SIGALRM,
+                                       SIGXCPU, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF};
 
 struct Registered {
   std::recursive_mutex mutex;
@@ -30,6 +33,20 @@ void wait_for(sigset_t signals) {
   int number = 0;
   while (sigwait(&signals, &number) != 0) continue;
   end_by_signal(number);
+}
+
+// A mapped file that another process cuts has no bytes at its old addresses any more. The signal comes to the
+// thread that reads them, which holds no lock of the allocator or of this file, so the handler may do anything.
+void end_by_bus_error(int number, siginfo_t* info, void*) {
+  const std::string path = MappedFile::path_at(info->si_addr);
+  if (path.empty()) end_by_signal(number);
+  const auto held = delay_signals();  // for good
+  Diagnostic error = std::move(input_changed(path).error());
+  const std::string text = fmt::format("error[{}]: {}: {}\n  help: {}\n", error.code, printable(error.where),
+                                       error.message, error.hint);
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  run_clean_ups();
+  _exit(1);
 }
 
 }  // namespace
@@ -92,6 +109,10 @@ void clean_up_on_signals() {
     }
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::thread(wait_for, signals).detach();
+    struct sigaction on_bus_error{};
+    on_bus_error.sa_sigaction = end_by_bus_error;
+    on_bus_error.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGBUS, &on_bus_error, nullptr);
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails instead
     std::signal(SIGPIPE, SIG_IGN);  // so does a write to a closed pipe
   });

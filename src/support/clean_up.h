@@ -34,7 +34,9 @@ void run_clean_ups();
 [[noreturn]] void end_by_signal(int number);
 
 // From now on SIGINT, SIGTERM and the other signals that end a process do so by end_by_signal(). Signals that
-// the caller ignores or handles stay as they are. Writing to a closed pipe fails with EPIPE. Call it before any other thread is started.
+// the caller ignores or handles stay as they are. Writing to a closed pipe fails with EPIPE.
+// A mapped file that is cut while it is read ends the process with exit code 1 and an error on standard error.
+// Call it before any other thread is started.
 void clean_up_on_signals();
 
 }  // namespace depute

@@ -12,6 +12,10 @@ void set_identity(FilePlace& place, const struct stat& info) {
   place.device = info.st_dev;
   place.inode = info.st_ino;
   place.mode = info.st_mode;
+  place.owner = info.st_uid;
+  place.group = info.st_gid;
+  place.size = info.st_size;
+  place.modified = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
 }  // namespace
@@ -47,6 +51,11 @@ bool is_same_file(const FilePlace& a, const FilePlace& b) {
   if (a.exists != b.exists) return false;
   if (a.exists) return a.device == b.device && a.inode == b.inode;
   return a.path == b.path;
+}
+
+bool has_changed(const FilePlace& before, const FilePlace& after) {
+  if (!before.is_regular()) return false;
+  return !is_same_file(before, after) || before.size != after.size || before.modified != after.modified;
 }
 
 }  // namespace depute

@@ -10,6 +10,8 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -108,6 +110,32 @@ Result<std::span<const std::byte>> read_stream(int descriptor, const std::string
 
 }  // namespace
 
+Failure input_changed(const std::string& path) {
+  return failure("open", path, "the file changed while it was read", "run again when nothing writes to it");
+}
+
+// Paths of the files that are mapped now, by their first address.
+struct MappedFile::Mappings {
+  std::mutex mutex;
+  std::map<const void*, const MappedFile*> files;
+};
+
+// Never destroyed: a file may shrink while the process ends.
+MappedFile::Mappings& MappedFile::mappings() {
+  static auto* all = new Mappings;
+  return *all;
+}
+
+std::string MappedFile::path_at(const void* address) {
+  Mappings& all = mappings();
+  const std::lock_guard held(all.mutex);
+  const auto next = all.files.upper_bound(address);
+  if (next == all.files.begin()) return {};
+  const MappedFile& file = *std::prev(next)->second;
+  const bool is_inside = static_cast<const std::byte*>(address) < file.bytes_.data() + file.bytes_.size();
+  return is_inside ? file.path_ : std::string();
+}
+
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return system_error(path);
@@ -143,6 +171,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const
   if (S_ISDIR(info.st_mode)) return failure("open", path, "is a directory, not a file");
   if (S_ISREG(info.st_mode)) {
     TRY(file->bytes_, map_file(descriptor, static_cast<std::size_t>(info.st_size), path));
+    const std::lock_guard held(mappings().mutex);
+    if (!file->bytes_.empty()) mappings().files.emplace(file->bytes_.data(), file.get());
     return file;
   }
   TRY(file->bytes_, read_stream(descriptor, path));
@@ -151,6 +181,11 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const
 }
 
 MappedFile::~MappedFile() {
+  {
+    const std::lock_guard held(mappings().mutex);
+    const auto known = mappings().files.find(bytes_.data());
+    if (known != mappings().files.end() && known->second == this) mappings().files.erase(known);
+  }
   if (is_mapped_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   if (descriptor_ >= 0) ::close(descriptor_);
 }

@@ -33,6 +33,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
+  // Returns the path of the mapped file that has this address; empty if none has.
+  static std::string path_at(const void* address);
   // Descriptor for copy_file_range(), owned by this object; -1 for a stream.
   int descriptor() const { return descriptor_; }
 
@@ -45,6 +47,11 @@ class MappedFile {
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;  // owner of bytes from in_memory()
   bool is_mapped_ = true;
+  struct Mappings;
+  static Mappings& mappings();
 };
+
+// The error for an input file that another process writes during the run.
+Failure input_changed(const std::string& path);
 
 }  // namespace depute

@@ -11,7 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <tuple>
 #include <utility>
 
 namespace depute {
@@ -34,26 +37,45 @@ bool swap_files(const std::string& a, const std::string& b) {
   return false;
 }
 
+// False if the disk reports an error. File systems that cannot sync are taken as they are.
+bool sync(int descriptor) {
+  return fdatasync(descriptor) == 0 || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+}
+
 }  // namespace
+
+Failure OutputFile::write_error(const void* from) const {
+  const std::string source = errno == EFAULT ? MappedFile::path_at(from) : std::string();
+  return source.empty() ? system_error() : input_changed(source);
+}
 
 Failure OutputFile::system_error() const {
   return failure("write", path_, std::strerror(errno));
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
-  return create(path, place_of_path(path));
+  TRY(OutputFile file, create(path, place_of_path(path)));
+  file.is_synced_ = false;
+  return file;
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, const FilePlace& place) {
   if (place.exists && !place.is_regular()) return failure("write", path, "exists and is not a regular file");
   auto temporary = TemporaryFile::create(place.path, 0666);
   if (!temporary) return failure("write", path, temporary.error().message);
-  if (place.exists) fchmod(temporary->descriptor(), place.mode & 0777);
-  return OutputFile(path, place.path, std::move(*temporary));
+  if (place.exists) {
+    // Only root may give files away; other users keep the group if it is one of theirs.
+    if (fchown(temporary->descriptor(), place.owner, place.group) != 0)
+      std::ignore = fchown(temporary->descriptor(), static_cast<uid_t>(-1), place.group);
+    fchmod(temporary->descriptor(), place.mode & 0777);
+  }
+  OutputFile file(path, place.path, std::move(*temporary));
+  file.is_synced_ = std::getenv("DEPUTE_NO_SYNC") == nullptr;
+  return file;
 }
 
 Result<std::unique_ptr<Output>> OutputFile::open(const std::string& path) {
-  TRY(OutputFile file, create(path));
+  TRY(OutputFile file, create(path, place_of_path(path)));
   return std::make_unique<OutputFile>(std::move(file));
 }
 
@@ -62,7 +84,7 @@ Status OutputFile::write_all(std::span<const std::byte> bytes, WriteSome&& write
   while (!bytes.empty()) {
     ssize_t written = write_some(bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error();
+    if (written < 0) return write_error(bytes.data());
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
   return {};
@@ -77,7 +99,7 @@ Status OutputFile::flush() {
     ssize_t written =
         ::writev(temporary_.descriptor(), &parts[first], static_cast<int>(pending_.size() - first));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error();
+    if (written < 0) return write_error(parts[first].iov_base);
     for (auto left = static_cast<std::size_t>(written); left > 0;) {
       iovec& part = parts[first];
       std::size_t done = std::min(left, part.iov_len);
@@ -165,7 +187,8 @@ Status OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> byt
 
 Status OutputFile::commit() {
   TRY_STATUS(finish());
-  return replace();
+  TRY_STATUS(replace());
+  return sync_name();
 }
 
 Result<std::shared_ptr<const MappedFile>> OutputFile::written() {
@@ -175,6 +198,7 @@ Result<std::shared_ptr<const MappedFile>> OutputFile::written() {
 
 Status OutputFile::finish() {
   TRY_STATUS(flush());
+  if (is_synced_ && !sync(temporary_.descriptor())) return system_error();
   if (Status closed = temporary_.close(); !closed) return failure("write", path_, closed.error().message);
   return {};
 }
@@ -183,6 +207,18 @@ Status OutputFile::replace() {
   if (std::rename(temporary_.path().c_str(), place_.c_str()) != 0) return system_error();
   temporary_.release();
   return {};
+}
+
+Status OutputFile::sync_name() const {
+  if (!is_synced_) return {};
+  const std::string folder = std::filesystem::path(place_).parent_path().string();
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return {};  // a folder that may be written but not read
+  const bool is_on_disk = sync(descriptor);
+  const int reason = errno;
+  ::close(descriptor);
+  errno = reason;
+  return is_on_disk ? Status() : system_error();
 }
 
 Status OutputFile::swap_in() {

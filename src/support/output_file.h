@@ -5,7 +5,7 @@
 //   TRY_STATUS(out.commit());                 // without it, the temporary file is removed
 //
 // If the path is a symbolic link, the link's target is replaced. The new file gets the permissions of an
-// existing one.
+// existing one, and its owner and group as far as the user may set them.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,13 @@ namespace depute {
 
 class OutputFile : public Output {
  public:
+  // Creates a file that need not outlive a power failure: one for a worker, or an entry of a cache.
   static Result<OutputFile> create(const std::string& path);
-  // create() with the signature of OpenOutput.
-  static Result<std::unique_ptr<Output>> open(const std::string& path);
-  // Creates a file whose place was resolved before; `path` is the user's name for it.
+  // Creates an output of the user; commit() returns when its bytes and its name are on the disk, unless the
+  // environment has DEPUTE_NO_SYNC. The place was resolved before; `path` is the user's name for it.
   static Result<OutputFile> create(const std::string& path, const FilePlace& place);
+  // The same with the signature of OpenOutput.
+  static Result<std::unique_ptr<Output>> open(const std::string& path);
 
   Status write(std::span<const std::byte> bytes) override;
   // Copies many bytes from file to file without reading the pages, if the system supports it.
@@ -41,17 +43,19 @@ class OutputFile : public Output {
   Result<std::shared_ptr<const MappedFile>> written();
 
   // Steps of commit(), which OutputSet can undo.
-  Status finish();   // writes all bytes to the temporary file
+  Status finish();   // writes all bytes to the temporary file, and waits until they are on the disk
   Status replace();  // renames the temporary file to its place, permanently
   // Exchanges the temporary file with the file in its place; the old file is kept until this object is
   // destroyed.
   Status swap_in();
   Status undo_swap();
+  Status sync_name() const;  // waits until the folder with the new name is on the disk
 
  private:
   OutputFile(std::string path, std::string place, TemporaryFile temporary)
       : path_(std::move(path)), place_(std::move(place)), temporary_(std::move(temporary)) {}
   Failure system_error() const;
+  Failure write_error(const void* from) const;  // from: the bytes that could not be written
   // Calls `write_some`, which returns the result of write(), until all bytes are written.
   template <typename WriteSome>
   Status write_all(std::span<const std::byte> bytes, WriteSome&& write_some);
@@ -62,6 +66,7 @@ class OutputFile : public Output {
   std::string path_;
   std::string place_;
   TemporaryFile temporary_;
+  bool is_synced_ = false;
   bool has_swapped_ = false;  // the temporary file is now the previous file
   std::uint64_t position_ = 0;
   // Data to be written next: pieces of buffer_, which therefore must not reallocate, and of mapped files.

@@ -100,8 +100,16 @@ class Member : public Output {
 OutputSet::OutputSet() = default;
 OutputSet::~OutputSet() = default;
 
+namespace {
+
+FilePlace place_of_input(const std::string& path) {
+  return path == "-" ? place_of_descriptor(STDIN_FILENO) : place_of_path(path);
+}
+
+}  // namespace
+
 void OutputSet::add_input(const std::string& path) {
-  inputs_.push_back({path, path == "-" ? place_of_descriptor(STDIN_FILENO) : place_of_path(path)});
+  inputs_.push_back({path, place_of_input(path)});
 }
 
 OutputSet::Entry* OutputSet::find(const std::string& path) {
@@ -145,6 +153,12 @@ Status OutputSet::check_inputs(const Entry& entry) const {
   return {};
 }
 
+Status OutputSet::check_unchanged_inputs() const {
+  for (const Input& input : inputs_)
+    if (has_changed(input.place, place_of_input(input.path))) return input_changed(input.path);
+  return {};
+}
+
 // Checks everything that can be known before the file is written.
 Status OutputSet::check_place(const Entry& entry) const {
   auto fail = [&](std::string_view message, std::string_view hint = {}) {
@@ -160,6 +174,9 @@ Status OutputSet::check_place(const Entry& entry) const {
   if (entry.path.ends_with('/')) return fail("names a directory, not a file");
   if (entry.place.exists && access(entry.path.c_str(), W_OK) != 0) return fail(std::strerror(errno));
   if (entry.is_stream) return {};
+  std::error_code ignored;
+  if (!entry.place.exists && std::filesystem::is_symlink(entry.path, ignored))
+    return fail("is a symbolic link to a file that does not exist", "remove the link, or create its target");
   const std::string folder = std::filesystem::path(entry.place.path).parent_path().string();
   if (!place_of_path(folder).is_directory()) return fail(fmt::format("the folder {} does not exist", folder));
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
@@ -205,6 +222,7 @@ Status OutputSet::put_in_place() {
     CHECK(entry->is_whole || entry->file == nullptr) << entry->path << " is not whole";
     if (entry->file != nullptr) TRY_STATUS(entry->file->finish());
   }
+  TRY_STATUS(check_unchanged_inputs());
   TRY_STATUS(write_streams());
   return put_files_in_place();
 }
@@ -237,8 +255,11 @@ Status OutputSet::put_files_in_place() {
     }
     return placed;
   }
+  Status synced;
+  for (const OutputFile* file : files)
+    if (Status each = file->sync_name(); !each) synced = std::move(each);
   entries_.clear();  // also removes the previous files
-  return {};
+  return synced;
 }
 
 }  // namespace depute

@@ -56,6 +56,7 @@ class OutputSet {
   // Discards all outputs opened so far; their destinations remain unchanged.
   void drop_written();
 
+  // Fails if an input file has changed since it was declared: the outputs may mix its old and new content.
   Status put_in_place();
 
  private:
@@ -63,6 +64,7 @@ class OutputSet {
   Entry* find(const std::string& path);  // an entry that is not open yet
   Status check_inputs(const Entry& entry) const;
   Status check_place(const Entry& entry) const;
+  Status check_unchanged_inputs() const;
   Status write_streams();
   Status put_files_in_place();
 

@@ -14,6 +14,7 @@ import pytest
 from harness import DEPUTE, ROOT, TIMEOUT, depute, depute_as_nobody, lower, sample
 
 MLP = sample("mlp")
+STOPPING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPROF]
 
 
 @pytest.fixture
@@ -267,7 +268,7 @@ def test_each_line_of_the_model_has_a_result_of_its_own(tmp_path):
     assert told == [(3, "2 nodes"), (7, "1 node"), (12, "1 node")]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+@pytest.mark.parametrize("number", STOPPING, ids=lambda s: s.name)
 def test_a_stopped_run_leaves_no_files(number, model, tmp_path):
     """The run waits for who reads its report, with the program written aside."""
     pipe = tmp_path / "report.json"

@@ -60,6 +60,21 @@ def test_the_xnnpack_backend_gives_the_same_bytes_in_process_and_as_a_program(se
     assert here == there
 
 
+@pytest.mark.parametrize("change", ["touch", "truncate -s 4096", "truncate -s 0", "cp --remove-destination {}/other.pt2"])
+def test_a_model_that_changes_while_a_worker_runs_is_an_error(served, change, tmp_path):
+    (tmp_path / "m.pt2").write_bytes(sample("conv_relu_tan").read_bytes())
+    (tmp_path / "other.pt2").write_bytes(sample("mlp").read_bytes())
+    action = f"{change.format(tmp_path)} {tmp_path}/m.pt2"
+    changes = f"case \"$line\" in *preprocess*) {action};; esac"
+    script = f"while read -r line; do {changes}; printf '%s\\n' \"$line\"; done | {served}/depute-backend-xnnpack"
+    (tmp_path / "changer").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "changer").chmod(0o700)
+    before = {path.name for path in tmp_path.iterdir()}
+    told = run("lower", tmp_path / "m.pt2", "--backend", f"exec:{tmp_path}/changer", "-o", tmp_path / "m.pte", code=1)
+    assert told.startswith("error[") and ("truncate" in change or "m.pt2: the file changed while it was read" in told)
+    assert {path.name for path in tmp_path.iterdir()} <= before
+
+
 # Stands between the compiler and the worker: keeps the programs that it is given, and answers without `forms`
 # where that is asked for.
 BETWEEN = """#!/usr/bin/env python3

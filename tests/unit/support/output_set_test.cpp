@@ -2,12 +2,17 @@
 #include "support/output_set.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <span>
 
+#include "support/clean_up.h"
+#include "support/mapped_file.h"
 #include "support/temporary_file.h"
 #include "support/try.h"
 
@@ -117,11 +122,92 @@ TEST_F(OutputSets, InputsAndOtherOutputsAreNotReplaced) {
   EXPECT_TRUE(outputs.add_late_input(path("in"))) << "it is no output";
 }
 
+TEST_F(OutputSets, LinksThatLeadNowhereAreNotReplaced) {
+  fs::create_symlink("absent", path("dangling"));
+  fs::create_symlink("loop", path("loop"));
+  OutputSet outputs;
+  for (const char* name : {"dangling", "loop"}) {
+    const Status reserved = outputs.reserve("-o", path(name));
+    ASSERT_FALSE(reserved) << name;
+    EXPECT_EQ(reserved.error().message, "is a symbolic link to a file that does not exist");
+  }
+}
+
+TEST_F(OutputSets, OwnerGroupAndPermissionsStay) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  put("a", "older a");
+  ASSERT_EQ(chown(path("a").c_str(), 1234, 1235), 0);
+  ASSERT_EQ(chmod(path("a").c_str(), 0640), 0);
+  OutputSet outputs;
+  ASSERT_TRUE(write(outputs, "a", "new a"));
+  ASSERT_TRUE(outputs.put_in_place());
+  struct stat info{};
+  ASSERT_EQ(stat(path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 1234U);
+  EXPECT_EQ(info.st_gid, 1235U);
+  EXPECT_EQ(info.st_mode & 0777, 0640U);
+}
+
 TEST_F(OutputSets, ALateInputIsNotReplaced) {
   put("data", "weights");
   OutputSet outputs;
   ASSERT_TRUE(outputs.reserve("-o", path("data")));
   EXPECT_FALSE(outputs.add_late_input(path("data")));
+}
+
+TEST_F(OutputSets, AnInputThatChangesIsAnError) {
+  const std::map<std::string, std::function<void()>> changes = {
+      {"longer", [&] { std::ofstream(path("in"), std::ios::app) << "more"; }},
+      {"rewritten", [&] { fs::last_write_time(path("in"), fs::file_time_type::clock::now()); }},
+      {"replaced", [&] { fs::rename(path("other"), path("in")); }},
+      {"removed", [&] { fs::remove(path("in")); }}};
+  for (const auto& [name, change] : changes) {
+    put("in", "model");
+    put("other", "model");
+    fs::last_write_time(path("in"), fs::file_time_type());
+    put("out", "older");
+    {
+      OutputSet outputs;
+      outputs.add_input(path("in"));
+      ASSERT_TRUE(write(outputs, "out", "new"));
+      change();
+      const Status placed = outputs.put_in_place();
+      ASSERT_FALSE(placed) << name;
+      EXPECT_EQ(placed.error().str(), "[open] " + path("in") + ": the file changed while it was read");
+    }
+    EXPECT_EQ(contents()["out"], "older") << name;
+  }
+}
+
+TEST_F(OutputSets, AFileThatIsCutWhileItIsReadEndsTheProcess) {
+  put("in", "model");
+  const auto read_cut_file = [&] {
+    clean_up_on_signals();
+    auto temporary = TemporaryFile::create(path("out"), 0666);
+    auto file = MappedFile::open(path("in"));
+    fs::resize_file(path("in"), 0);
+    const volatile std::byte* byte = (*file)->bytes().data();
+    return static_cast<int>(*byte);
+  };
+  EXPECT_EXIT(exit(read_cut_file()), ::testing::ExitedWithCode(1),
+              "error.open.: .*/in: the file changed while it was read\n  help: ");
+  EXPECT_EQ(contents(), (Contents{{"in", ""}}));
+}
+
+TEST_F(OutputSets, CopyingAFileThatIsCutIsAnError) {
+  for (const std::size_t size : {std::size_t{10'000}, std::size_t{1'000'000}}) {
+    put("in", std::string(size, 'x'));
+    auto file = MappedFile::open(path("in"));
+    ASSERT_TRUE(file);
+    fs::resize_file(path("in"), 0);
+    OutputSet outputs;
+    auto output = outputs.open(path("out"));
+    ASSERT_TRUE(output);
+    Status written = (*output)->write_from(**file, (*file)->bytes());
+    if (written) written = (*output)->pad_to(10'000'000);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().message, "the file changed while it was read");
+  }
 }
 
 TEST_F(OutputSets, AStreamIsWrittenBeforeFilesAreReplaced) {
