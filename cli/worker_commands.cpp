@@ -39,7 +39,7 @@ Result<int> run_replay(const WorkerArguments& arguments) {
     program = found.second;
   }
   DEPUTE_TRY(const std::string answer,
-             replay_worker(arguments.name, program, {.seconds = arguments.seconds}));
+             replay_worker(arguments.name, program, arguments.models, {.seconds = arguments.seconds}));
   return print_out(answer);
 }
 
@@ -64,6 +64,7 @@ std::vector<Option> replay_options(WorkerArguments& arguments) {
            .is_required = true},
           {"--backend", &arguments.backend,
            "The program to run: NAME for depute-backend-NAME on PATH, or exec:PATH", "NAME"},
+          {"--model", &arguments.models, "The model whose weights the program may read", "FILE"},
           time_option(arguments)};
 }
 

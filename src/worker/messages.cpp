@@ -9,7 +9,9 @@
 #include <unordered_map>
 
 #include "depute/backend/pins.h"
+#include "depute/program/text.h"
 #include "depute/program/walk.h"
+#include "ir/text/compact.h"
 #include "partition/region_words.h"
 #include "read/read_fields.h"
 #include "support/try.h"
@@ -264,6 +266,19 @@ Result<JsonDocument> parse_message(std::string_view line) {
   TRY(JsonDocument message, JsonDocument::parse({.bytes = std::as_bytes(std::span(line))}, "", ReadLimits()));
   if (!Json(message).is_object()) return bad_message("", "it is not a JSON object");
   return message;
+}
+
+Result<Program> parse_place(const StoredBytes& place, std::span<const std::byte> file,
+                            const std::shared_ptr<const OpTable>& ops) {
+  if (place.text) return parse_program(*place.text, "program", ops);
+  const std::string& path = place.file;
+  const auto at = place.at.value_or(0);
+  const auto size = place.size.value_or(file.size());
+  if (at > file.size() || size > file.size() - at) return failure("protocol", path, "the file is too short");
+  const auto bytes = file.subspan(at, size);
+  if (place.form == compact_form) return parse_compact(bytes, path, ops);
+  if (!place.form.empty()) return failure("protocol", "form", fmt::format("unknown form '{}'", place.form));
+  return parse_program({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, ops);
 }
 
 std::vector<const Node*> numbered_nodes(const Method& method) {

@@ -80,15 +80,24 @@ void fields(auto& visit, Request& request) {
                    request.jobs, "partitions", request.partitions);
 }
 
+// Parses a program of a request; `file` has the bytes of place.file, unless the place has text.
+Result<Program> parse_place(const StoredBytes& place, std::span<const std::byte> file,
+                            const std::shared_ptr<const OpTable>& ops);
+
+// Calls visit(StoredBytes& place) for each program of the request.
+template <typename Visit>
+void for_each_place(Request& request, Visit&& visit) {
+  if (request.program) visit(*request.program);
+  if (!request.partitions) return;
+  for (PartitionRequest& partition : *request.partitions) visit(partition.program);
+}
+
 // Calls visit(std::string& path) for each file that contains a program of the request.
 template <typename Visit>
 void for_each_file(Request& request, Visit&& visit) {
-  const auto visit_place = [&](StoredBytes& place) {
+  for_each_place(request, [&](StoredBytes& place) {
     if (!place.file.empty()) visit(place.file);
-  };
-  if (request.program) visit_place(*request.program);
-  if (!request.partitions) return;
-  for (PartitionRequest& partition : *request.partitions) visit_place(partition.program);
+  });
 }
 
 // --- answers

@@ -205,20 +205,11 @@ class BackendServer {
   }
 
   Result<Program> read_program(const StoredBytes& place) const {
-    if (place.text) return parse_program(*place.text, "program", registry_.ops());
-    const std::string& path = place.file;
-    if (programs_ == nullptr || programs_->path() != path) {
-      TRY(programs_, MappedFile::open(path));
+    if (place.text) return parse_place(place, {}, registry_.ops());
+    if (programs_ == nullptr || programs_->path() != place.file) {
+      TRY(programs_, MappedFile::open(place.file));
     }
-    const auto all = programs_->bytes();
-    const auto at = place.at.value_or(0);
-    const auto size = place.size.value_or(all.size());
-    if (at > all.size() || size > all.size() - at) return failure("protocol", path, "the file is too short");
-    const auto bytes = all.subspan(at, size);
-    const std::string& form = place.form;
-    if (form == compact_form) return parse_compact(bytes, path, registry_.ops());
-    if (!form.empty()) return failure("protocol", "form", fmt::format("unknown form '{}'", form));
-    return parse_program({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, registry_.ops());
+    return parse_place(place, programs_->bytes(), registry_.ops());
   }
 
   Status partition(const Request& request) {

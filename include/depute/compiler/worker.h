@@ -70,8 +70,10 @@ DEPUTE_API Result<std::vector<WorkerCheck>> test_worker(const std::string& name,
                                                         const WorkerOptions& options = {});
 
 // Sends a request that a worker failed at to `program`; `folder` is the folder named in the error. Returns the
-// answer as text. If `program` is empty, nothing is run, and the error names the program that failed.
+// answer as text. If `program` is empty, nothing is run, and the error names the program that failed. The request
+// may name weights in files of the folder and in `models`, no others.
 DEPUTE_API Result<std::string> replay_worker(const std::string& folder, const std::string& program,
+                                             const std::vector<std::string>& models = {},
                                              const WorkerOptions& options = {});
 
 // --- the process, for command lines of your own; run_command_line() calls these

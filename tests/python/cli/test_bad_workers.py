@@ -305,6 +305,18 @@ def test_a_folder_names_no_file_outside(place, name):
     assert not (place / "ran").exists()
 
 
+def test_a_request_reads_no_weights_outside_but_those_of_the_model(place):
+    (place / "weights").write_bytes(b"12345678" * 100)
+    head, rest = MODEL.split("(%x: f32[2], ")
+    model = f'program\ndata "w": f32[2] = file("{place}/weights", 0, 8)\n{head[8:]}(%x: f32[2] = param "w", {rest}'
+    folder, program = sent_folder(place, {"text": model})
+    done = replay(folder, "--backend", f"exec:{program}")
+    assert done.returncode == 1 and "outside the folder" in done.stderr and "--model" in done.stderr, done.stderr
+    assert not (place / "ran").exists()
+    done = replay(folder, "--backend", f"exec:{program}", "--model", place / "weights")
+    assert (place / "ran").exists(), done.stderr
+
+
 def test_a_request_that_is_a_link(place):
     folder, program = sent_folder(place, {"text": MODEL})
     (folder / "replay.json").rename(place / "replay.json")
