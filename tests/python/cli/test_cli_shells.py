@@ -76,7 +76,7 @@ def test_values_of_closed_lists_are_completed():
     assert any("-l backend -r -f -a \"(depute backends 2>/dev/null | cut -d' ' -f1)\" -d" in line for line in of_lower)
     assert any("-l quiet -d" in line for line in of_lower)
     assert any("-s o -l output -r -d" in line for line in of_lower)
-    zsh = {re.match(r"'\*(--?[\w-]+)\[", line.strip())[1]: line.strip() for line in lines["zsh"] if line.strip().startswith("'*-")}
+    zsh = {re.match(r"'\*(--?[\w-]+)\[", line.strip())[1]: line.strip() for line in reversed(lines["zsh"]) if line.strip().startswith("'*-")}  # options of `lower`, which come first
     assert zsh["--color"].endswith("]:value:(auto always never)' \\")
     assert zsh["--backend"].endswith("]:value:_depute_backends' \\")
     assert zsh["--output"].endswith("]:value:_files' \\")
