@@ -146,7 +146,8 @@ def test_errors(place):
         check(done.stderr)
 
 
-def test_a_worker(place):
+def test_a_worker(place, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(place))  # its request is kept
     worker = place / "depute-backend-odd"
     odd = b"".join(each for each in ODD).decode(errors="replace")
     describe = {"protocol": 3, "id": f"Odd{odd}", "description": odd, "version": odd, "options": [[odd, odd]], "support": [{"op": odd}]}
