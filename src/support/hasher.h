@@ -1,11 +1,11 @@
-// Hashes a sequence of parts: fast (XXH3, 128 bits), or so that nobody can make two inputs of one hash (SHA-256).
+// Hashes a sequence of parts: with XXH3 (128 bits), which is fast, or with SHA-256, which resists attacks.
 //
 //   Hasher hasher;
 //   hasher.add("name");
 //   Hash128 hash = hasher.finish();
 //
-// Different bytes with equal XXH3 hashes are easy to make. Who finds equal hashes therefore compares the bytes;
-// where the other bytes are gone, as in locks and caches, Sha256 is the hash.
+// Different bytes with equal XXH3 hashes are easy to make, so code that finds equal hashes compares the bytes.
+// Where only a hash was kept, as in locks and caches, it is a SHA-256 hash.
 #pragma once
 
 #include <array>

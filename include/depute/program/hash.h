@@ -1,5 +1,5 @@
-// Content hashes (XXH3, 128 bits) to deduplicate constants and compare graphs. Equal on all machines and in
-// all versions.
+// Content hashes (XXH3, 128 bits) to find constants and graphs that may be equal. Equal on all machines and in
+// all versions. Different bytes with equal hashes are easy to make, so have_same_bytes() decides.
 #pragma once
 
 #include <cstddef>
