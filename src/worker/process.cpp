@@ -1,7 +1,7 @@
 // The process around a command line.
 #include "depute/compiler/worker.h"
 #include "support/clean_up.h"
-#include "support/process_memory.h"
+#include "worker/process_memory.h"
 #include "worker/process_tree.h"
 
 namespace depute {

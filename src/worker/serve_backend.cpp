@@ -26,9 +26,9 @@
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/parallel_for.h"
-#include "support/process_memory.h"
 #include "support/try.h"
 #include "worker/messages.h"
+#include "worker/process_memory.h"
 
 namespace depute {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/process_memory.h"
+#include "worker/process_memory.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
