@@ -10,6 +10,7 @@
 
 #include "depute/program/infer.h"
 #include "ops/idioms.h"
+#include "ops/op_table.h"
 #include "support/try.h"
 
 namespace depute::internal {
