@@ -38,8 +38,7 @@ XnnNode node_for(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs
 // A Reshape, or a Slice of the whole if several sizes are dynamic.
 XnnNode plain_copy(const XnnGraph& graph, const XnnNode& like, ValueId from) {
   const Dims& sizes = graph.values[from].sizes;
-  if (std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }) <= 1)
-    return node_for(like, NodeKind::Reshape, {from}, no_value);
+  if (symbolic_count(sizes) <= 1) return node_for(like, NodeKind::Reshape, {from}, no_value);
   const std::vector<std::uint32_t> zeros(sizes.size());
   return node_for(like, NodeKind::Slice, {from}, no_value, SliceRange{zeros, zeros});
 }
@@ -131,6 +130,11 @@ GraphUses find_uses(const XnnGraph& graph) {
   for (ValueId output : graph.outputs) ++uses.count[output];
   for (std::size_t i = 0; i < graph.values.size(); ++i) uses.count[i] += graph.values[i].is_output ? 1 : 0;
   return uses;
+}
+
+std::size_t symbolic_count(const Dims& sizes) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }));
 }
 
 bool may_be_empty(const Dims& sizes, const Ranges& ranges) {

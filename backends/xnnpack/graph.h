@@ -229,6 +229,7 @@ struct GraphUses {
 };
 GraphUses find_uses(const XnnGraph& graph);
 
+std::size_t symbolic_count(const Dims& sizes);  // sizes known only at run time
 bool may_be_empty(const Dims& sizes, const Ranges& ranges);
 // Whether an operand has as many elements as its result, to whose sizes it is broadcast.
 enum class Fit : std::uint8_t { Always, ForSomeSizes, Never };

@@ -248,11 +248,6 @@ Check check_node(const QueryContext& context, const Node& node) {
   return rule->check == nullptr ? Check() : rule->check(query);
 }
 
-std::size_t symbolic_count(const Dims& sizes) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }));
-}
-
 std::string sizes_text(const Dims& sizes) {
   std::string text = "[";
   for (const SymInt& size : sizes) text += fmt::format("{}{}", text.size() == 1 ? "" : ", ", size.str());

@@ -53,7 +53,6 @@ Check check_node(const QueryContext& context, const Node& node);
 
 // --- checks that several rules share
 
-std::size_t symbolic_count(const Dims& sizes);
 std::string sizes_text(const Dims& sizes);  // "[1, s0, 8]"
 Check refuse_argument(const NodeQuery& node, std::string_view name, std::string_view allowed);
 // True for a convolution whose groups have one input channel each.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "depute/program/data.h"
+#include "graph.h"
 
 namespace depute::xnnpack {
 namespace {

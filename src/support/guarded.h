@@ -6,7 +6,7 @@
 //     return guarded([&]() -> Result<Plan> { ... });
 //   }
 //
-// It gives the function enough stack (stack.h). Its codes: "memory" (memory_code) if an allocation failed or was larger than possible, "internal" for a bug of
+// guarded() gives the function enough stack (stack.h). The codes of its failures: "memory" (memory_code) if an allocation failed or was larger than possible, "internal" for a bug of
 // Depute.
 //
 // call_foreign() is the border to foreign code, of a backend or a caller, which may throw anything. Every call of

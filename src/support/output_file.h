@@ -28,7 +28,7 @@ class OutputFile : public Output {
   // Creates an output of the user; commit() returns when its bytes and its name are on the disk, unless the
   // environment has DEPUTE_NO_SYNC. The place was resolved before; `path` is the user's name for it.
   static Result<OutputFile> create(const std::string& path, const FilePlace& place);
-  // The same with the signature of OpenOutput.
+  // Creates an output of the user for callers that take an OpenOutput.
   static Result<std::unique_ptr<Output>> open(const std::string& path);
 
   Status write(std::span<const std::byte> bytes) override;

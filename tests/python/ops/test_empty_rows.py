@@ -13,7 +13,7 @@ IMAGES = KERNEL[:, :, None].expand(8, 8, 3, 3).contiguous()
 ITEMS = WEIGHT[None]
 
 
-# What is computed inside a delegate is not a result, and has one reader.
+# The runtime reuses only the memory of values with one reader that are no results: each function has such values.
 FUNCTIONS = {
     "mean_of_rows": lambda v: (v - (v * 2).mean(0, keepdim=True)).square().tanh(),
     "mean_of_each": lambda v: (v - v.mean(1, keepdim=True)).square().tanh(),
