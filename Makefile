@@ -116,12 +116,24 @@ test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files 
 	@scripts/build.sh asan all
 	ctest --preset asan
 	scripts/fuzz.sh $(FUZZ_SECONDS)
-	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/models/test_samples.py tests/python/cli/test_damaged.py tests/python/ops/test_one_op.py
+	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/models/test_samples.py tests/python/attacks tests/python/ops/test_one_op.py
 
 test-python-asan:  ## the Python package's tests under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	scripts/python_asan.sh
+
+test-attacks:  ## hostile archives, options, workers, names, bounds and system faults, all of them (a part of each is in make test)
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release all
+	.venv/bin/python tests/models/export_models.py
+	ATTACKS=all $(PYTHON_TESTS)/attacks tests/python/house/test_hardening.py
+
+sbom:  ## what the program contains of others, as build/depute.cdx.json (CycloneDX)
+	@scripts/install_system.sh build
+	@scripts/build.sh release depute
+	@scripts/sbom.py
 
 test-tsan:  ## unit and text tests under the thread sanitizer
 	@scripts/install_system.sh test
@@ -163,4 +175,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean

@@ -109,6 +109,8 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .help = "Limit of the bytes that such a backend may write, in MiB; default: 8192",
        .value = "MIB",
        .range = {{1, 1 << 24}}},
+      {"--no-sandbox", &arguments.no_sandbox,
+       "Let such a backend use the network, and write outside of its folder"},
       {"--cache", &arguments.cache, "Folder that caches the results of backends for later lowerings", "DIR"},
       {"--cache-size", &arguments.cache_size,
        "Size limit of the cache, for example 500M or 20G; default: 10G", "BYTES"},
@@ -190,6 +192,7 @@ WorkerOptions read_worker_options(const RequestArguments& arguments) {
   WorkerOptions options;
   if (arguments.worker_time > 0) options.seconds = arguments.worker_time;
   if (arguments.worker_space > 0) options.max_bytes = std::uint64_t(arguments.worker_space) << 20;
+  options.sandbox = !arguments.no_sandbox;
   return options;
 }
 

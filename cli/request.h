@@ -29,6 +29,7 @@ struct RequestArguments {
   int jobs = 0;
   int worker_time = 0;   // seconds; 0: default
   int worker_space = 0;  // MiB; 0: default
+  bool no_sandbox = false;
   bool together = false;
   bool verify = false;
 };

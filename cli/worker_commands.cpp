@@ -13,7 +13,15 @@ struct WorkerArguments {
   std::string backend;  // worker that replays
   std::vector<std::string> models;
   int seconds = WorkerOptions().seconds;
+  bool no_sandbox = false;
+
+  WorkerOptions options() const { return {.seconds = seconds, .sandbox = !no_sandbox}; }
 };
+
+Option sandbox_option(WorkerArguments& arguments) {
+  return {"--no-sandbox", &arguments.no_sandbox,
+          "Let the program use the network, and write outside of its folder"};
+}
 
 Option time_option(WorkerArguments& arguments) {
   return {.names = "--worker-time",
@@ -39,14 +47,14 @@ Result<int> run_replay(const WorkerArguments& arguments) {
     program = found.second;
   }
   DEPUTE_TRY(const std::string answer,
-             replay_worker(arguments.name, program, arguments.models, {.seconds = arguments.seconds}));
+             replay_worker(arguments.name, program, arguments.models, arguments.options()));
   return print_out(answer);
 }
 
 Result<int> run_test(const WorkerArguments& arguments) {
   DEPUTE_TRY(const auto tested, find_program(arguments.name, "NAME"));
   DEPUTE_TRY(const auto checks,
-             test_worker(tested.first, tested.second, arguments.models, {.seconds = arguments.seconds}));
+             test_worker(tested.first, tested.second, arguments.models, arguments.options()));
   int code = exit_done;
   for (const auto& [what, fault] : checks) {
     if (const int printed = print_out(fmt::format("{:<6} {}\n", fault ? "failed" : "ok", printable(what)));
@@ -65,7 +73,8 @@ std::vector<Option> replay_options(WorkerArguments& arguments) {
           {"--backend", &arguments.backend,
            "The program to run: NAME for depute-backend-NAME on PATH, or exec:PATH", "NAME"},
           {"--model", &arguments.models, "The model whose weights the program may read", "FILE"},
-          time_option(arguments)};
+          time_option(arguments),
+          sandbox_option(arguments)};
 }
 
 std::vector<Option> test_options(WorkerArguments& arguments) {
@@ -75,7 +84,8 @@ std::vector<Option> test_options(WorkerArguments& arguments) {
            .is_required = true},
           {"--model", &arguments.models,
            "A .pt2 or .ir file to lower with it, twice and with several processes", "FILE"},
-          time_option(arguments)};
+          time_option(arguments),
+          sandbox_option(arguments)};
 }
 
 }  // namespace

@@ -14,6 +14,15 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # libstdc++ 12's own std::stable_sort uses a function that C++23 deprecates.
   target_compile_options(depute_options INTERFACE -Wno-deprecated-declarations)
 endif()
+# What release builds and wheels have beside the code: tests/python/house/test_hardening.py reads it from the binaries.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT DEPUTE_SANITIZE)
+  target_compile_options(depute_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+                                                  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(depute_options INTERFACE -fcf-protection)
+  endif()
+  add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
 if(DEPUTE_SANITIZE)
   target_compile_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all)

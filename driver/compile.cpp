@@ -110,7 +110,7 @@ Status write_reports(const CompileOptions& options, const Report& report, Output
 
 Result<std::optional<Lock>> read_lock(const CompileOptions& options) {
   if (options.lock.empty() || options.update_lock) return std::optional<Lock>();
-  Result<std::shared_ptr<const MappedFile>> file = open_input(options.lock);
+  Result<std::shared_ptr<const MappedFile>> file = open_text(options.lock);
   if (!file) {
     file.error().hint = "--lock-update writes it";
     return Failure(file.error());

@@ -74,12 +74,13 @@ class AskedWorker final : public Backend {
 
 // Starts "exec:FILE" or depute-backend-NAME on PATH. None if NAME is built in or there is no such program.
 std::optional<WorkerHandle> start_worker(const std::string& name, std::optional<int> seconds,
-                                         std::optional<std::uint64_t> max_bytes) {
+                                         std::optional<std::uint64_t> max_bytes, bool sandbox) {
   nb::gil_scoped_release release;
   auto compiler = std::make_shared<Compiler>();
   WorkerHandle worker;
   if (seconds) worker.options.seconds = *seconds;
   if (max_bytes) worker.options.max_bytes = *max_bytes;
+  worker.options.sandbox = sandbox;
   std::vector<BackendRequest> asked(1);
   if (constexpr std::string_view exec = "exec:"; name.starts_with(exec)) {
     asked[0].program = worker.program = name.substr(exec.size());
@@ -134,11 +135,12 @@ void bind_worker(nb::module_& module) {
            })
       // Unpickling starts a new process.
       .def("__reduce__", [](const WorkerHandle& self) {
-        return nb::make_tuple(nb::module_::import_("depute.partitioning").attr("_started_again"),
-                              nb::make_tuple(self.program, self.options.seconds, self.options.max_bytes));
+        return nb::make_tuple(
+            nb::module_::import_("depute.partitioning").attr("_started_again"),
+            nb::make_tuple(self.program, self.options.seconds, self.options.max_bytes, self.options.sandbox));
       });
   module.def("start_worker", &start_worker, nb::arg("name"), nb::arg("seconds") = nb::none(),
-             nb::arg("max_bytes") = nb::none());
+             nb::arg("max_bytes") = nb::none(), nb::arg("sandbox") = true);
   module.def("serve_backend", &serve);
 }
 

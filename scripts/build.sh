@@ -17,6 +17,10 @@ cache=build/$preset/CMakeCache.txt
 if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache"; then
   rm -rf "build/$preset"
 fi
+# So does one of other presets: a compiler cannot be changed in it.
+if [ -f "$cache" ] && [ CMakePresets.json -nt "$cache" ]; then
+  rm -rf "build/$preset"
+fi
 if [ ! -f "build/$preset/build.ninja" ]; then
   echo "configuring build/$preset"
   cmake --preset "$preset" --log-level=WARNING >/dev/null

@@ -54,7 +54,7 @@ Program take(Stage& stage, const Registry& registry) {
 }  // namespace
 
 Status Compiler::add_kernel_file(const std::string& path) {
-  TRY(const std::shared_ptr<const MappedFile> file, open_input(path));
+  TRY(const std::shared_ptr<const MappedFile> file, open_text(path));
   const std::span<const std::byte> bytes = file->bytes();
   return add_kernels({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }

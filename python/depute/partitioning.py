@@ -140,17 +140,20 @@ def partitioner(name: str | WorkerBackend, **options: Any) -> BackendPartitioner
     return BackendPartitioner(name, pairs)
 
 
-def worker_backend(name: str, *, seconds: int | None = None, max_bytes: int | None = None) -> WorkerBackend:
+def worker_backend(
+    name: str, *, seconds: int | None = None, max_bytes: int | None = None, sandbox: bool = True
+) -> WorkerBackend:
     """Starts a backend that is a separate program (docs/backend-protocol.md).
 
     "chip" is `depute-backend-chip` on PATH; "exec:FILE" is a program by its path. seconds: time limit for each answer,
-    by default 600. max_bytes: limit for files it writes, by default 8 GiB. The result can be used as a backend:
+    by default 600. max_bytes: limit for files it writes, by default 8 GiB. sandbox: without network, and writing below its
+    own folder alone. The result can be used as a backend:
     depute.partitioner(it, ...), to_backend(it, program, specs), Partitioner.backends. It has `name`, `id`,
     `description`, `options` ({key: meaning}) and `program`. Its process ends when the object is deleted.
     """
     if not isinstance(name, str):
         raise TypeError(f"a backend name must be a non-empty str, not {name!r}")
-    worker = start_worker(name, seconds, max_bytes)
+    worker = start_worker(name, seconds, max_bytes, sandbox)
     if worker is not None:
         return worker
     if name in built_in():
@@ -158,9 +161,9 @@ def worker_backend(name: str, *, seconds: int | None = None, max_bytes: int | No
     raise Error("usage", "worker_backend", f"no depute-backend-{name} on PATH", '"exec:FILE" names one anywhere')
 
 
-def _started_again(program, seconds, max_bytes):
+def _started_again(program, seconds, max_bytes, sandbox):
     """Starts a worker that was pickled in another process."""
-    return worker_backend(f"exec:{program}", seconds=seconds, max_bytes=max_bytes)
+    return worker_backend(f"exec:{program}", seconds=seconds, max_bytes=max_bytes, sandbox=sandbox)
 
 
 def backend_id(backend: Any) -> str | None:

@@ -7,7 +7,16 @@
 namespace depute {
 namespace {
 
+constexpr std::size_t max_hashed_zeros = std::size_t{1} << 26;
+
+// A text can say that it has terabytes of zeros: of more than these, the number is hashed.
 Digest digest_of_zeros(std::size_t size) {
+  if (size > max_hashed_zeros) {
+    Sha256 hasher;
+    hasher.add("zeros");
+    hasher.add(static_cast<std::uint64_t>(size));
+    return hasher.finish();
+  }
   static constexpr std::array<std::byte, 65536> zeros = {};
   Sha256 hasher;
   for (std::size_t left = size; left > 0; left -= std::min(left, zeros.size()))
@@ -24,6 +33,14 @@ Digest content_digest(const Storage& storage) {
 }
 
 Digest content_digest(const TensorData& data) {
+  // Elements that share their bytes are not written out: four bytes can stand for gigabytes.
+  if (data.type.static_bytes().value_or(0) > data.storage->size()) {
+    Sha256 hasher;
+    hasher.add(content_digest(*data.storage).hex());
+    hasher.add(str(data.type));
+    hasher.add(static_cast<std::uint64_t>(data.offset));
+    return hasher.finish();
+  }
   return content_digest(data.storage->is_elided() ? *data.storage : *dense_bytes(data));
 }
 

@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
+#include "support/parallel_for.h"
 
 namespace depute {
 namespace {
@@ -69,10 +70,10 @@ struct Storage::Lazy {
   std::function<std::vector<std::byte>()> produce;
   std::size_t grain = 0;
   std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce_part;
-  std::once_flag once;
+  Once once;
   std::vector<std::byte> bytes;
   std::atomic<bool> is_made = false;  // `bytes` is set
-  std::once_flag hashed;
+  Once hashed;
   Hash128 hash;
   std::atomic<Name> maker;
 
@@ -170,7 +171,7 @@ std::shared_ptr<const Storage> Storage::part(std::shared_ptr<const Storage> whol
 std::span<const std::byte> Storage::bytes() const {
   CHECK(!is_elided()) << "the text form omits these " << size_ << " bytes";
   if (lazy_ == nullptr) return view_;
-  std::call_once(lazy_->once, [&] {
+  lazy_->once.run([&] {
     lazy_->bytes = lazy_->made(size_, lazy_->produce);
     lazy_->is_made = true;
   });
@@ -188,8 +189,7 @@ void Storage::name_maker(Name maker) const {
 
 const Hash128& Storage::produced_hash() const {
   CHECK(lazy_ != nullptr);
-  std::call_once(lazy_->hashed,
-                 [&] { lazy_->hash = lazy_->is_made ? hash128(lazy_->bytes) : hash128(produce()); });
+  lazy_->hashed.run([&] { lazy_->hash = lazy_->is_made ? hash128(lazy_->bytes) : hash128(produce()); });
   return lazy_->hash;
 }
 

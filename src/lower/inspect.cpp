@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
-
 #include "depute/program/text.h"
 #include "depute/program/walk.h"
+#include "ir/delegate_index.h"
 #include "ops/own_ops.h"
 
 namespace depute {
@@ -16,6 +15,12 @@ void for_each_node(const Method& method, Visit&& visit) {
   for (const Graph* graph : graphs_of(method)) {
     for (const Node& node : graph->nodes()) visit(*graph, node);
   }
+}
+
+void add_delegates(const DelegateIndex& delegates, const Method& method, std::vector<DelegateCall>& calls) {
+  for_each_node(method, [&](const Graph& graph, const Node& node) {
+    if (is_delegate_call(node)) calls.push_back({&method, &graph, &node, delegates.of(node)});
+  });
 }
 
 void count_delegated(const Program& original, DelegationInfo& info) {
@@ -33,22 +38,16 @@ void count_delegated(const Program& original, DelegationInfo& info) {
 }  // namespace
 
 std::vector<DelegateCall> get_delegates(const Program& program, const Method& method) {
-  std::unordered_map<Name, const Delegate*> by_name;
-  for (const auto& delegate : program.delegates) by_name[delegate->name] = delegate.get();
   std::vector<DelegateCall> calls;
-  for_each_node(method, [&](const Graph& graph, const Node& node) {
-    if (is_delegate_call(node)) calls.push_back({&method, &graph, &node, by_name.at(called_delegate(node))});
-  });
+  add_delegates(DelegateIndex(program), method, calls);
   return calls;
 }
 
 std::vector<DelegateCall> get_delegates(const Program& program) {
-  std::vector<DelegateCall> all;
-  for (const auto& method : program.methods) {
-    std::vector<DelegateCall> calls = get_delegates(program, *method);
-    all.insert(all.end(), calls.begin(), calls.end());
-  }
-  return all;
+  const DelegateIndex delegates(program);
+  std::vector<DelegateCall> calls;
+  for (const auto& method : program.methods) add_delegates(delegates, *method, calls);
+  return calls;
 }
 
 std::vector<const Node*> get_non_lowered_nodes(const Program& program) {

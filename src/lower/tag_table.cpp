@@ -214,6 +214,7 @@ class TagReader {
       auto found = spec.has_data() ? buffer_of_.find(spec.target) : buffer_of_.end();
       if (found != buffer_of_.end()) buffers_[found->second].inputs.push_back(input);
     }
+    if (partitions_.constant_tags.empty()) return;  // nothing asks for other methods' writes
     for (const auto& other : program_.methods) {
       if (other.get() == &method_) continue;
       for (const OutputSpec& output : other->outputs) {

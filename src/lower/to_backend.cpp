@@ -53,10 +53,16 @@ bool is_same(const PartitionResult& a, const PartitionResult& b) {
          a.constant_tags == b.constant_tags && a.no_copy == b.no_copy && a.verdicts == b.verdicts;
 }
 
-// Calls the partitioner and checks that the program still has the hash `before`.
+Failure changed_program(std::string_view method) {
+  return lowering_error(LoweringFault::PartitionerChangedProgram, {.method = method},
+                        "the partitioner modified the program", "a partitioner may only return tags");
+}
+
+// Calls the partitioner and, if it `is_checked`, compares the method's graph before and after.
 Result<PartitionResult> partition_method(const Program& program, const Method& method,
-                                         const Partitioner& partitioner, const std::optional<Hash128>& before,
+                                         const Partitioner& partitioner, bool is_checked,
                                          const ToBackendOptions& options) {
+  const Hash128 before = is_checked ? structural_hash(*method.graph) : Hash128{};
   TRY(PartitionResult result, call_partitioner(program, method, partitioner));
   if (options.check_determinism) {
     TRY(PartitionResult again, call_partitioner(program, method, partitioner));
@@ -65,10 +71,7 @@ Result<PartitionResult> partition_method(const Program& program, const Method& m
                             "the partitioner gave two different results for the same program");
     }
   }
-  if (before && !partitioner.is_remote() && structural_hash(program) != *before) {
-    return lowering_error(LoweringFault::PartitionerChangedProgram, {.method = method.name.str()},
-                          "the partitioner modified the program", "a partitioner may only return tags");
-  }
+  if (is_checked && structural_hash(*method.graph) != before) return changed_program(method.name.str());
   return result;
 }
 
@@ -261,27 +264,44 @@ void copy_called_delegates(const Program& from, Program& to) {
   }
 }
 
-Result<std::vector<CarvedPart>> carve_methods(const Program& program, const MethodPartitioners& partitioners,
-                                              const ToBackendOptions& options) {
-  DelegateNames names(program);
-  const Effects effects(program);
+// Each partitioner is held against its own method at once, and all of them against the whole program once:
+// hashing it for each of many methods would take quadratic time.
+Result<std::vector<CarvedPart>> partition_methods(const Program& program,
+                                                  const MethodPartitioners& partitioners,
+                                                  const ToBackendOptions& options) {
   std::optional<Hash128> before;
   const auto asks_here = [](const auto& each) { return !each.second->is_remote(); };
   if (is_validation_enabled() && std::ranges::any_of(partitioners, asks_here))
     before = structural_hash(program);
   std::vector<CarvedPart> parts;
   for (const auto& method : program.methods) {
-    auto partitioner = partitioners.find(method->name.str());
+    const auto partitioner = partitioners.find(method->name.str());
     CarvedPart part{
         .partition = {.method = method.get(), .has_partitioner = partitioner != partitioners.end()}};
-    PartitionResult& result = part.partition.result;
     if (part.partition.has_partitioner) {
-      TRY(result, partition_method(program, *method, *partitioner->second, before, options));
+      const bool is_checked = before && !partitioner->second->is_remote();
+      TRY(part.partition.result,
+          partition_method(program, *method, *partitioner->second, is_checked, options));
     }
-    TRY(part.carved, carve(program, effects, *method, result, [&](Name tag) { return names(tag); }));
-    for (const CarvedPartition& each : part.carved.partitions)
-      part.partition.delegates[each.graph][each.tag] = each.delegate_name;
     parts.push_back(std::move(part));
+  }
+  if (before && structural_hash(program) != *before) {
+    return changed_program(partitioners.size() == 1 ? std::string_view(partitioners.begin()->first) : "");
+  }
+  return parts;
+}
+
+Result<std::vector<CarvedPart>> carve_methods(const Program& program, const MethodPartitioners& partitioners,
+                                              const ToBackendOptions& options) {
+  TRY(std::vector<CarvedPart> parts, partition_methods(program, partitioners, options));
+  DelegateNames names(program);
+  const Effects effects(program);
+  for (CarvedPart& part : parts) {
+    MethodPartition& partition = part.partition;
+    TRY(part.carved,
+        carve(program, effects, *partition.method, partition.result, [&](Name tag) { return names(tag); }));
+    for (const CarvedPartition& each : part.carved.partitions)
+      partition.delegates[each.graph][each.tag] = each.delegate_name;
   }
   StateOwners owners(effects.stateful());
   for (const CarvedPart& part : parts) owners.add(part.carved);
@@ -307,8 +327,10 @@ Status check_named_data(const Program& program) {
 
 Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners& partitioners,
                                const Registry& registry, const ToBackendOptions& options) {
+  std::unordered_set<std::string_view> methods;
+  for (const auto& method : program.methods) methods.insert(method->name.str());
   for (const auto& [name, partitioner] : partitioners) {
-    if (program.find_method(name) == nullptr) {
+    if (!methods.contains(name)) {
       return lowering_error(LoweringFault::UnknownMethod, {.method = name},
                             "a partitioner is given for an unknown method");
     }

@@ -19,6 +19,7 @@
 #include "ops/schema.h"
 #include "ops/tensors/choices.h"
 #include "support/check.h"
+#include "support/parallel_for.h"
 
 namespace depute {
 namespace {
@@ -40,7 +41,6 @@ struct Entry {
 
   const OpLine* line;
   Variant variant;
-  std::once_flag parsed;
   std::atomic<const OpDef*> def = nullptr;  // never destroyed
 };
 
@@ -145,7 +145,7 @@ class TorchOps final : public OpTable {
   }
 
   std::span<const OpDef* const> all(OpOrigin origin) {
-    std::call_once(listed_, [&] {
+    listed_.run([&] {
       for (Entry* entry : entries_) {
         const OpDef& def = parsed(*entry);
         (def.origin == OpOrigin::Compiler ? own_ : all_).push_back(&def);
@@ -181,7 +181,7 @@ class TorchOps final : public OpTable {
   // Out variants are named when the first op without a line is looked up: few programs have any.
   Entry* out_variant(Name op) const {
     if (!op.str().starts_with("aten.")) return nullptr;
-    std::call_once(out_named_, [&] {
+    out_named_.run([&] {
       // Names given by a line or its kernel take precedence over derived names.
       for (const bool is_explicit : {true, false}) {
         for (const Entry* entry : entries_) {
@@ -199,8 +199,11 @@ class TorchOps final : public OpTable {
   static const OpDef& parsed(Entry& entry) {
     const OpDef* def = entry.def.load(std::memory_order_acquire);
     if (def != nullptr) return *def;
-    std::call_once(entry.parsed, [&] { entry.def.store(parse(entry), std::memory_order_release); });
-    return *entry.def;
+    static std::recursive_mutex parsing;  // not one for each entry: most are never parsed
+    const std::lock_guard held(parsing);
+    def = entry.def.load(std::memory_order_relaxed);
+    if (def == nullptr) entry.def.store(def = parse(entry), std::memory_order_release);
+    return *def;
   }
 
   std::pmr::monotonic_buffer_resource memory_{expected_bytes};  // about a thousand entries, freed together
@@ -209,9 +212,9 @@ class TorchOps final : public OpTable {
   std::deque<std::string> variant_names_;
   std::deque<internal::ScalarLine> scalar_lines_;
   std::vector<Entry*> entries_;  // in the order of their lines
-  mutable std::once_flag out_named_;
+  mutable Once out_named_;
   mutable std::unordered_map<std::string, Entry> out_variants_;  // by name
-  std::once_flag listed_;
+  Once listed_;
   std::vector<const OpDef*> all_;
   std::vector<const OpDef*> own_;
 };

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "depute/program/infer.h"
 #include "depute/program/op.h"
 #include "depute/program/walk.h"
+#include "ir/delegate_index.h"
 #include "ir/verify.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
@@ -39,8 +41,7 @@ class InputVerifier {
 
  private:
   Status check_nodes(const Program& program) {
-    delegates_.clear();
-    for (const auto& delegate : program.delegates) delegates_.emplace(delegate->name, delegate.get());
+    delegates_.emplace(program);
     for (const auto& method : program.methods) {
       method_ = method->name;
       if (!method->bodies.empty()) {
@@ -155,7 +156,7 @@ class InputVerifier {
       return fail(node, fmt::format("{} is an op that is internal to the compiler", node.op().str()));
     bool has_name = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
     if (!has_name) return fail(node, "its first argument must be a delegate");
-    auto status = check_delegate_call(node, *delegates_.at(called_delegate(node)));
+    auto status = check_delegate_call(node, *delegates_->of(node));
     if (!status) return fail(node, status.error().message);
     return {};
   }
@@ -166,7 +167,7 @@ class InputVerifier {
   }
 
   std::unordered_set<const Program*> programs_;  // already visited; originals may be shared
-  std::unordered_map<Name, const Delegate*> delegates_;
+  std::optional<DelegateIndex> delegates_;       // of the current program
   std::unordered_set<const Graph*> in_autocast_;
   std::unordered_map<const Graph*, Unfolded> unfolded_;  // for the current method
   std::size_t max_nodes_ = 0;

@@ -137,7 +137,9 @@ std::vector<InputData> input_data(const Method& method) {
 
 std::vector<InputData> input_data(const Program& program, const Method& method) {
   std::unordered_set<Name> mutated;
-  for (const auto& each : program.methods) add_mutated(*each, mutated);
+  if (std::ranges::any_of(method.inputs, &InputSpec::has_data)) {
+    for (const auto& each : program.methods) add_mutated(*each, mutated);
+  }
   return input_data(method, mutated);
 }
 

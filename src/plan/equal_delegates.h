@@ -18,7 +18,9 @@ namespace depute::internal {
 
 class EqualDelegates {
  public:
-  explicit EqualDelegates(const Program& program) : program_(program), stateful_(program) {}
+  // Refers to both.
+  EqualDelegates(const Program& program, const StatefulDelegates& stateful)
+      : program_(program), stateful_(stateful) {}
 
   // Returns an equal delegate that was added before (its number in Program::delegates); adds this one if
   // there is none.
@@ -28,7 +30,7 @@ class EqualDelegates {
   std::optional<std::uint32_t> find_or_add_by_hash(std::uint32_t number);
 
   const Program& program_;
-  const StatefulDelegates stateful_;
+  const StatefulDelegates& stateful_;
   // Bytes are hashed only if a second delegate has the size.
   std::unordered_map<std::size_t, std::uint32_t> first_of_size_;
   EqualItems<std::uint32_t> by_hash_;

@@ -61,21 +61,18 @@ const Node* maker_of(const Program& program, const Value& value) {
 }  // namespace
 
 MethodPlanner::MethodPlanner(const Program& program, const Method& method, Placement placement,
-                             ConstantPool& constants, NeededKernels& needed)
+                             SharedPlanning& shared)
     : program_(program),
       method_(method),
       placement_(std::move(placement)),
-      constants_(constants),
-      needed_(needed),
+      constants_(shared.constants),
+      needed_(shared.needed),
+      delegate_index_(shared.delegates),
       refused_(std::move(placement_.refused)),
       pool_(plan_),
       index_(placement_.values.size(), -1),
-      equal_delegates_(program),
-      bounder_(program.ranges) {
-  for (std::uint32_t i = 0; i < program.delegates.size(); ++i) {
-    delegate_numbers_.emplace(program.delegates[i]->name, i);
-  }
-}
+      equal_delegates_(program, shared.stateful),
+      bounder_(program.ranges) {}
 
 Result<ExecutionPlan> MethodPlanner::run() {
   plan_.name = std::string(method_.name.str());
@@ -320,9 +317,9 @@ Result<std::int32_t> MethodPlanner::delegate_index(std::uint32_t number) {
 }
 
 Status MethodPlanner::plan_delegate(const Node& node) {
-  const auto number = delegate_numbers_.find(called_delegate(node));
-  CHECK(number != delegate_numbers_.end()) << called_delegate(node).str();
-  TRY(const std::int32_t delegate, delegate_index(number->second));
+  const auto number = delegate_index_.number_of(node);
+  CHECK(number.has_value()) << called_delegate(node).str();
+  TRY(const std::int32_t delegate, delegate_index(*number));
   std::vector<std::int32_t> args;
   for (const Argument& argument : node.args().subspan(1)) {
     if (argument.is_value()) {
@@ -335,8 +332,8 @@ Status MethodPlanner::plan_delegate(const Node& node) {
   }
   for (const Value* result : node.results()) args.push_back(add_result(*result));
   add_instruction(Instruction::Kind::DelegateCall, delegate, args);
-  if (plan_.delegates[static_cast<std::size_t>(delegate)].index != number->second)
-    plan_.stood_for.emplace(plan_.instructions.size() - 1, number->second);
+  if (plan_.delegates[static_cast<std::size_t>(delegate)].index != *number)
+    plan_.stood_for.emplace(plan_.instructions.size() - 1, *number);
   return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "depute/program/op.h"
 #include "depute/program/program.h"
+#include "ir/delegate_index.h"
 #include "ir/sym/sym_intervals.h"
 #include "plan/constants.h"
 #include "plan/equal_delegates.h"
@@ -59,10 +60,17 @@ struct OpenMark {
 // Returns the EValue kind of a number of this type; Null for other types.
 EValue::Kind scalar_kind(Type::Kind kind);
 
+// What all methods of a program share. The program's delegates are looked at once, not for each method.
+struct SharedPlanning {
+  ConstantPool constants;
+  NeededKernels needed;
+  DelegateIndex delegates;
+  StatefulDelegates stateful;
+};
+
 class MethodPlanner {
  public:
-  MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
-                NeededKernels& needed);
+  MethodPlanner(const Program& program, const Method& method, Placement placement, SharedPlanning& shared);
   // Continues after an input or node that cannot be executed, and after those in placement.refused. The plan
   // is usable only if take_refused() is empty.
   Result<ExecutionPlan> run();
@@ -147,6 +155,7 @@ class MethodPlanner {
   Placement placement_;
   ConstantPool& constants_;
   NeededKernels& needed_;
+  const DelegateIndex& delegate_index_;
   ExecutionPlan plan_;
   std::vector<RefusedNode> refused_;
   ValuePool pool_;
@@ -155,9 +164,8 @@ class MethodPlanner {
   const Node* origin_ = nullptr;     // the node that instructions are made for, or null
   std::unordered_map<const Value*, std::int32_t> copies_;  // copies of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
-  std::unordered_map<Name, KernelUse> kernel_uses_;           // by op
-  std::unordered_map<Name, std::uint32_t> delegate_numbers_;  // by name: number in the program
-  std::unordered_map<Name, std::int32_t> delegates_;          // by name: index in the plan
+  std::unordered_map<Name, KernelUse> kernel_uses_;   // by op
+  std::unordered_map<Name, std::int32_t> delegates_;  // by name: index in the plan
   EqualDelegates equal_delegates_;
   sym::Bounder bounder_;
 };

@@ -20,12 +20,6 @@
 namespace depute {
 namespace {
 
-// Data shared by all methods.
-struct Shared {
-  ConstantPool constants;
-  internal::NeededKernels needed;
-};
-
 std::vector<const Method*> methods_by_name(const Program& program) {
   std::vector<const Method*> methods;
   for (const auto& method : program.methods) methods.push_back(method.get());
@@ -35,8 +29,7 @@ std::vector<const Method*> methods_by_name(const Program& program) {
 
 // Fails if two methods call a delegate with state: the runtime creates an instance per method, each with a
 // separate state.
-Status check_stateful_delegates(const Program& program) {
-  const StatefulDelegates stateful(program);
+Status check_stateful_delegates(const Program& program, const StatefulDelegates& stateful) {
   if (stateful.empty()) return {};
   std::unordered_map<Name, const Method*> callers;
   for (const Method* method : methods_by_name(program)) {
@@ -58,12 +51,12 @@ Status check_stateful_delegates(const Program& program) {
 
 // Adds refused nodes to `refusals`; returns any other failure.
 Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
-                                  const WriteOptions& options, Shared& shared,
+                                  const WriteOptions& options, internal::SharedPlanning& shared,
                                   std::vector<Refusal>& refusals) {
   TRY(FlatMethod flat, flatten(program, method));
   const Method& straight = flat.method != nullptr ? *flat.method : method;
-  TRY(Placement placement, place_values(program, straight, state, options));
-  internal::MethodPlanner planner(program, straight, std::move(placement), shared.constants, shared.needed);
+  TRY(Placement placement, place_values(program, straight, state, shared.delegates, options));
+  internal::MethodPlanner planner(program, straight, std::move(placement), shared);
   Result<ExecutionPlan> plan = planner.run();
   for (RefusedNode& refused : planner.take_refused()) {
     const bool is_flat = flat.method != nullptr && refused.node != nullptr;
@@ -75,9 +68,10 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
 
 Result<Plan> plan_methods(const Program& program, const WriteOptions& options,
                           std::vector<Refusal>& refusals) {
-  TRY_STATUS(check_stateful_delegates(program));
+  internal::SharedPlanning shared{
+      ConstantPool(options.ptd), {}, DelegateIndex(program), StatefulDelegates(program)};
+  TRY_STATUS(check_stateful_delegates(program, shared.stateful));
   Plan plan;
-  Shared shared{ConstantPool(options.ptd), {}};
   TRY(State state, lay_out_state(program));
   for (const Method* method : methods_by_name(program)) {
     auto execution_plan = plan_method(program, *method, state, options, shared, refusals);

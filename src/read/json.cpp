@@ -78,6 +78,7 @@ Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, con
                 .get(document.root_);
   }
   if (!fault) return document;
+  if (fault == simdjson::MEMALLOC) throw std::bad_alloc();
   std::string message = fault == simdjson::DEPTH_ERROR
                             ? fmt::format("nested too deeply; the limit json_depth is {}", limits.json_depth)
                             : fmt::format("not valid JSON: {}", simdjson::error_message(fault));

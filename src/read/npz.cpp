@@ -161,7 +161,7 @@ std::string_view npy_descr(ScalarType dtype) {
 }
 
 Result<NamedArrays> read_npz(ArchiveSource source, const std::string& path, const ReadLimits& limits) {
-  InflateBudget budget{.bytes_left = limits.inflated_bytes};
+  ReadBudget budget(limits);
   const std::string_view text(reinterpret_cast<const char*>(source.bytes.data()), source.bytes.size());
   if (text.starts_with(npy_magic))
     return failure("read_npz", path, "this is a single array without a name",
@@ -180,8 +180,12 @@ Result<NamedArrays> read_npz(ArchiveSource source, const std::string& path, cons
 }
 
 Result<NamedArrays> read_npz(const std::string& path) {
+  TRY(const ReadLimits limits, read_limits());
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
-  return read_npz({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, ReadLimits());
+  Result<NamedArrays> arrays =
+      read_npz({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, limits);
+  if (!arrays) return with_limit_help(std::move(arrays).error());
+  return arrays;
 }
 
 }  // namespace depute

@@ -104,11 +104,25 @@ Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
   return path == "-" ? MappedFile::standard_input() : MappedFile::open_any(path);
 }
 
-Result<Program> read_program(std::shared_ptr<const MappedFile> file,
-                             const std::shared_ptr<const OpTable>& ops) {
+Result<std::shared_ptr<const MappedFile>> open_text(const std::string& path) {
+  TRY(const ReadLimits limits, read_limits());
+  TRY(std::shared_ptr<const MappedFile> file, open_input(path));
+  if (file->bytes().size() <= limits.text_bytes) return file;
+  return with_limit_help(
+      failure("read", path,
+              fmt::format("{} bytes; the limit text_bytes is {}", file->bytes().size(), limits.text_bytes))
+          .error());
+}
+
+namespace {
+
+Result<Program> read_any(std::shared_ptr<const MappedFile> file, const std::shared_ptr<const OpTable>& ops) {
   const std::string& path = file->path();
   if (file->bytes().empty()) return failure("read", path, "the file is empty");
-  if (starts_like_zip(file->bytes())) return read_pt2(std::move(file), {.ops = ops});
+  if (starts_like_zip(file->bytes())) {
+    TRY(const ReadLimits limits, read_limits());
+    return read_pt2(std::move(file), {.limits = limits, .ops = ops});
+  }
   if (is_compact(file->bytes())) return parse_compact(file->bytes(), path, ops);
   auto foreign = recognize_foreign(file->bytes());
   // For a program in the text form the parser gives the better error.
@@ -117,6 +131,15 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file,
   }
   std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   return parse_program(text, path, ops);
+}
+
+}  // namespace
+
+Result<Program> read_program(std::shared_ptr<const MappedFile> file,
+                             const std::shared_ptr<const OpTable>& ops) {
+  Result<Program> program = read_any(std::move(file), ops);
+  if (!program) return with_limit_help(std::move(program).error());
+  return program;
 }
 
 namespace {

@@ -5,7 +5,11 @@
 
 #include <array>
 #include <csignal>
+#include <exception>
 #include <map>
+#include <new>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -44,6 +48,21 @@ void end_by_bus_error(int number, siginfo_t* info, void*) {
   Diagnostic error = std::move(input_changed(path).error());
   const std::string text = fmt::format("error[{}]: {}: {}\n  help: {}\n", error.code, printable(error.where),
                                        error.message, error.hint);
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  run_clean_ups();
+  _exit(1);
+}
+
+// An exception that no one can catch: nlohmann's JSON allocates where it frees, so it throws in a destructor when
+// memory has run out. Says so without memory of its own.
+[[noreturn]] void end_by_exception() {
+  std::string_view text = "error[internal]: an exception that nothing caught\n";
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    text = "error[memory]: out of memory\n";
+  } catch (...) {  // what it says is for a debugger
+  }
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   run_clean_ups();
   _exit(1);
@@ -108,7 +127,12 @@ void clean_up_on_signals() {
         sigaddset(&signals, number);
     }
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    std::thread(wait_for, signals).detach();
+    try {
+      std::thread(wait_for, signals).detach();
+    } catch (const std::system_error&) {
+      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // no memory for a thread: the run will not get far
+    }
+    std::set_terminate(end_by_exception);
     struct sigaction on_bus_error{};
     on_bus_error.sa_sigaction = end_by_bus_error;
     on_bus_error.sa_flags = SA_SIGINFO | SA_NODEFER;

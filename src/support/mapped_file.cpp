@@ -170,6 +170,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const
   if (fstat(descriptor, &info) != 0) return system_error(path);
   if (S_ISDIR(info.st_mode)) return failure("open", path, "is a directory, not a file");
   if (S_ISREG(info.st_mode)) {
+    file->place_ = place_of_descriptor(descriptor);
     TRY(file->bytes_, map_file(descriptor, static_cast<std::size_t>(info.st_size), path));
     const std::lock_guard held(mappings().mutex);
     if (!file->bytes_.empty()) mappings().files.emplace(file->bytes_.data(), file.get());
@@ -178,6 +179,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const
   TRY(file->bytes_, read_stream(descriptor, path));
   ::close(std::exchange(file->descriptor_, -1));
   return file;
+}
+
+bool MappedFile::has_changed() const {
+  return descriptor_ >= 0 && depute::has_changed(place_, place_of_descriptor(descriptor_));
 }
 
 MappedFile::~MappedFile() {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "depute/program/result.h"
+#include "support/file_place.h"
 
 namespace depute {
 
@@ -35,6 +36,8 @@ class MappedFile {
   const std::string& path() const { return path_; }
   // Returns the path of the mapped file that has this address; empty if none has.
   static std::string path_at(const void* address);
+  // True if the file was written or cut since it was mapped: its bytes may mix old and new content.
+  bool has_changed() const;
   // Descriptor for copy_file_range(), owned by this object; -1 for a stream.
   int descriptor() const { return descriptor_; }
 
@@ -43,6 +46,7 @@ class MappedFile {
       : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
 
   std::string path_;
+  FilePlace place_;  // when it was mapped
   int descriptor_;
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;  // owner of bytes from in_memory()

@@ -26,6 +26,7 @@
 #include "support/clean_up.h"
 #include "support/try.h"
 #include "worker/answer_limits.h"
+#include "worker/sandbox.h"
 
 namespace depute {
 namespace {
@@ -186,8 +187,19 @@ Status WorkerProcess::spawn() {
   worker.put(out.theirs, STDOUT_FILENO);
   worker.put(err.theirs, STDERR_FILENO);
   const auto held = delay_signals();
-  if (const int reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
-      reason != 0) {
+  int reason = 0;
+  const auto run = [&] {
+    reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
+  };
+  if (limits_.sandbox) {
+    std::thread([&] {
+      enter_sandbox(folders_.work);
+      run();
+    }).join();
+  } else {
+    run();
+  }
+  if (reason != 0) {
     pid_ = -1;
     return fail(WorkerFault::NotStarted, std::strerror(reason));
   }

@@ -6,7 +6,8 @@
 //   TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 3})"));
 //
 // The process runs in a group of its own and inherits no open files. Its environment is PATH, LD_LIBRARY_PATH
-// and a language; its own folder is working directory, HOME and TMPDIR. Destroying this object ends the whole
+// and a language; its own folder is working directory, HOME and TMPDIR, and all that it may write, unless
+// WorkerOptions lift that (sandbox.h). Destroying this object ends the whole
 // group, and the processes that left it (process_tree.h). If this process is killed, they end too, and the
 // folders are removed.
 #pragma once

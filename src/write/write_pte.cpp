@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "depute/backend/backend.h"
 #include "depute/program/program.h"
@@ -15,6 +16,7 @@
 #include "plan/data_file.h"
 #include "program_generated.h"
 #include "support/guarded.h"
+#include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/try.h"
 #include "write/blobs.h"
@@ -312,6 +314,22 @@ Status check_payloads(const Program& program) {
   return {};
 }
 
+void add_files(const Program& program, std::unordered_set<const MappedFile*>& files) {
+  for (const auto& [key, data] : program.data)
+    if (data.storage->file() != nullptr) files.insert(data.storage->file());
+  for (const auto& delegate : program.delegates)
+    if (delegate->original != nullptr) add_files(*delegate->original, files);
+}
+
+// A file with weights may have been written while its bytes were copied, or packed by a backend.
+Status check_unchanged_files(const Program& program) {
+  std::unordered_set<const MappedFile*> files;
+  add_files(program, files);
+  for (const MappedFile* file : files)
+    if (file->has_changed()) return input_changed(file->path());
+  return {};
+}
+
 Result<WriteSummary> write_files(const OpenOutput& open, const Program& program, const Plan& plan,
                                  const std::string& path, const WriteOptions& options) {
   TRY(Distribution distribution, distribute(program, plan, path, options));
@@ -352,6 +370,7 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
             ? fmt::format("the program has no external data: {} was not written", file_of.path)
             : fmt::format("no data matches {}: {} was not written", file_of.pattern, file_of.path));
   }
+  TRY_STATUS(check_unchanged_files(program));
   for (const auto& ptd : external) TRY_STATUS(ptd->commit());
   TRY_STATUS(file->commit());
   return summary;

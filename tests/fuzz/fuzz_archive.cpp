@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ReadLimits limits;
   limits.inflated_bytes = 1 << 20;
   limits.pickle_values = 10'000;
-  InflateBudget budget{.bytes_left = limits.inflated_bytes};
+  ReadBudget budget(limits);
   auto archive = Archive::open({.bytes = std::as_bytes(std::span(data, size))}, "fuzz.zip", limits, budget);
   if (archive) read_entries(*archive, limits, 1);
   return 0;

@@ -234,8 +234,8 @@ class Mutation {
 
   // Empty when the bytes are no archive.
   std::string run(std::string_view archive) {
-    ReadLimits limits;
-    InflateBudget budget{.bytes_left = 1 << 24};
+    ReadLimits limits{.inflated_bytes = 1 << 24};
+    ReadBudget budget(limits);
     auto zip = Archive::open({.bytes = std::as_bytes(std::span(archive))}, "fuzz", limits, budget);
     if (!zip) return {};
     std::vector<ZipEntry> entries;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "depute/tools/profile.h"
+#include "mutate_words.h"
 
 namespace {
 
@@ -14,6 +15,11 @@ std::uint64_t sum_of(const std::vector<depute::ProfileRow>& rows) {
 }
 
 }  // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return depute::fuzz::mutate_words(data, size, max_size, seed);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto profile =

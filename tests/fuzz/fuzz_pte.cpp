@@ -5,6 +5,7 @@
 
 #include "depute/backend/registry.h"
 #include "depute/tools/byte_ledger.h"
+#include "mutate_words.h"
 #include "read/pte.h"
 #include "tools/show/show_pte.h"
 
@@ -24,6 +25,11 @@ void check_ledger(std::span<const std::byte> bytes, const depute::Registry& regi
 }
 
 }  // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return depute::fuzz::mutate_words(data, size, max_size, seed);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const depute::Registry registry = depute::make_registry();

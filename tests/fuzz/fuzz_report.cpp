@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "mutate_json.h"
 #include "tools/diff/diff.h"
 #include "tools/report/lowering_facts.h"
 
@@ -16,6 +17,11 @@ depute::Result<depute::LoweringFacts> facts_of(std::span<const std::byte> bytes)
 }
 
 }  // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return depute::fuzz::mutate_json(data, size, max_size, seed, 0);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   (void)depute::is_json(std::as_bytes(std::span(data, size)));

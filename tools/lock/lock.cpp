@@ -57,9 +57,9 @@ std::string range_text(const Range& range) {
 }
 
 // Maps a delegate's results to their names inside the delegate, because the names of calls may change.
-ValueNames names_inside(const Program& lowered) {
+ValueNames names_inside(const std::vector<DelegateCall>& calls) {
   ValueNames names;
-  for (const DelegateCall& call : get_delegates(lowered)) {
+  for (const DelegateCall& call : calls) {
     const auto& original = call.delegate->original;
     if (original == nullptr || original->methods.empty()) continue;
     const Node& end = *original->methods[0]->graph->return_node();
@@ -143,11 +143,13 @@ Lock make_lock(const Program& lowered, const Registry& registry, std::string mad
   Lock lock{.made_by = std::move(made_by), .options = std::move(options)};
   for (const auto& [name, range] : lowered.ranges)
     lock.sizes.push_back(fmt::format("{}: {}", text::quoted(name), range_text(range)));
-  const ValueNames names = names_inside(lowered);
+  const std::vector<DelegateCall> calls = get_delegates(lowered);  // of one method after the other
+  const ValueNames names = names_inside(calls);
+  auto next = calls.begin();
   const ValueNames own_names;
   for (const auto& method : lowered.methods) {
-    for (const DelegateCall& call : get_delegates(lowered, *method)) {
-      const Delegate& delegate = *call.delegate;
+    for (; next != calls.end() && next->method == method.get(); ++next) {
+      const Delegate& delegate = *next->delegate;
       LockPart& part = lock.parts.emplace_back(LockPart{.method = std::string(method->name.str()),
                                                         .partition = std::string(delegate.name.str()),
                                                         .backend_id = delegate.backend_id});

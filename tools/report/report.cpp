@@ -12,6 +12,7 @@
 #include "depute/program/inspect.h"
 #include "depute/program/walk.h"
 #include "depute/tools/byte_ledger.h"
+#include "ir/delegate_index.h"
 #include "plan/equal_delegates.h"
 #include "support/number_text.h"
 #include "tools/report/boundaries.h"
@@ -246,9 +247,9 @@ std::optional<std::uint64_t> bytes_over_border(const Node& call, const Ranges& r
 void add_delegates(Report& report, const Program& lowered) {
   std::unordered_map<Name, std::uint64_t> node_count;
   for (const NodeReport& node : report.nodes) ++node_count[node.delegate];
-  internal::EqualDelegates equal(lowered);
-  std::unordered_map<const Delegate*, std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < lowered.delegates.size(); ++i) numbers.emplace(lowered.delegates[i].get(), i);
+  const StatefulDelegates stateful(lowered);
+  internal::EqualDelegates equal(lowered, stateful);
+  const DelegateIndex numbers(lowered);
   for (const DelegateCall& call : get_delegates(lowered)) {
     const Delegate& delegate = *call.delegate;
     DelegateReport entry{.name = delegate.name,
@@ -260,7 +261,7 @@ void add_delegates(Report& report, const Program& lowered) {
                          .blob_bytes = blob_bytes(delegate),
                          .boundary_bytes = bytes_over_border(*call.call, lowered.ranges),
                          .info = delegate.delegate_info};
-    if (const auto first = equal.find_or_add(numbers.at(&delegate)))
+    if (const auto first = equal.find_or_add(*numbers.number_of(*call.call)))
       entry.repeats = lowered.delegates[*first]->name;
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));

@@ -40,6 +40,8 @@ DEPUTE_API std::string_view fault_id(WorkerFault fault);
 struct WorkerOptions {
   int seconds = 600;                                 // timeout per answer
   std::uint64_t max_bytes = std::uint64_t{8} << 30;  // that the worker may write into its folder
+  // Without network, and writing below its folder and in /dev alone, as far as the kernel can enforce that.
+  bool sandbox = true;
   bool keeps_input = true;  // after a failure, keep the input in a folder for `depute replay`
 };
 

@@ -39,10 +39,12 @@ struct SharingPolicy {
 class Placer {
  public:
   Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-         const State& state, const WriteOptions& options, SharingPolicy policy)
+         const State& state, const DelegateIndex& delegates, const WriteOptions& options,
+         SharingPolicy policy)
       : program_(program),
         method_(method),
         state_(state),
+        delegates_(delegates),
         options_(options),
         slices_(policy.slices),
         join_(policy.join),
@@ -57,7 +59,7 @@ class Placer {
   Result<Placement> run() {
     const std::vector<std::uint64_t> bytes = bound_tensors();
     TRY(result_.stores, stores_of(method_));
-    uses_ = find_uses(program_, method_, order_, result_.numbers, bytes);
+    uses_ = find_uses(delegates_, method_, order_, result_.numbers, bytes);
     joins_.of.resize(result_.values.size());
     joins_.is_joined.resize(method_.graph->node_ids());
     if (join_) joins_ = find_joins(method_, result_.numbers, uses_, result_.stores, options_);
@@ -461,6 +463,7 @@ class Placer {
   const Program& program_;
   const Method& method_;
   const State& state_;
+  const DelegateIndex& delegates_;
   const WriteOptions& options_;
   SlicePolicy slices_;
   bool join_;
@@ -486,14 +489,14 @@ class Placer {
 
 // Prefers the placement with the fewest copies; uses another one only if it needs less memory.
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
-                               const WriteOptions& options) {
+                               const DelegateIndex& delegates, const WriteOptions& options) {
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
   bool has_joins = false;
   bool has_donated = false;
   auto best_slices = [&](bool join, bool donate) -> Result<Placement> {
     auto placer = [&](SlicePolicy slices) {
-      return Placer(program, method, order, numbers, state, options,
+      return Placer(program, method, order, numbers, state, delegates, options,
                     {.slices = slices, .join = join, .donate = donate});
     };
     Placer with_slices = placer(SlicePolicy::All);

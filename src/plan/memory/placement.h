@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "depute/program/program.h"
+#include "ir/delegate_index.h"
 #include "plan/memory/state.h"
 #include "plan/memory/tensor_bounds.h"
 #include "plan/plan.h"
@@ -62,6 +63,6 @@ struct Placement {
 };
 
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
-                               const WriteOptions& options);
+                               const DelegateIndex& delegates, const WriteOptions& options);
 
 }  // namespace depute

@@ -1,7 +1,6 @@
 #include "plan/memory/value_uses.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "ops/own_ops.h"
 
@@ -10,12 +9,14 @@ namespace {
 
 class UseFinder {
  public:
-  UseFinder(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-            const std::vector<std::uint64_t>& bytes)
-      : method_(method), graph_(*method.graph), order_(order), numbers_(numbers), bytes_(bytes) {
-    for (const auto& delegate : program.delegates) {
-      if (delegate->arena_padding > 0) padding_.emplace(delegate->name, delegate->arena_padding);
-    }
+  UseFinder(const DelegateIndex& delegates, const Method& method, const NodeOrder& order,
+            const ValueNumbers& numbers, const std::vector<std::uint64_t>& bytes)
+      : delegates_(delegates),
+        method_(method),
+        graph_(*method.graph),
+        order_(order),
+        numbers_(numbers),
+        bytes_(bytes) {
     uses_.views.resize(graph_.node_ids());
     uses_.is_output.resize(numbers.count());
     uses_.must_align.resize(numbers.count());
@@ -51,8 +52,8 @@ class UseFinder {
     uses_.views[node.id()] = find_view(node);
     if (const auto& view = uses_.views[node.id()]) visit_view(node, *view);
     if (!is_delegate_call(node)) return;
-    auto padding = padding_.find(called_delegate(node));
-    if (padding != padding_.end()) uses_.arena_padding = std::max(uses_.arena_padding, padding->second);
+    if (const Delegate* called = delegates_.of(node))
+      uses_.arena_padding = std::max(uses_.arena_padding, called->arena_padding);
     for (std::size_t i = 0; i < node.operand_count(); ++i)
       uses_.must_align[numbers_[*node.operand(i)]] = true;
   }
@@ -69,20 +70,20 @@ class UseFinder {
     }
   }
 
+  const DelegateIndex& delegates_;
   const Method& method_;
   const Graph& graph_;
   const NodeOrder& order_;
   const ValueNumbers& numbers_;
   const std::vector<std::uint64_t>& bytes_;
-  std::unordered_map<Name, std::uint32_t> padding_;  // by delegate
   ValueUses uses_;
 };
 
 }  // namespace
 
-ValueUses find_uses(const Program& program, const Method& method, const NodeOrder& order,
+ValueUses find_uses(const DelegateIndex& delegates, const Method& method, const NodeOrder& order,
                     const ValueNumbers& numbers, const std::vector<std::uint64_t>& bytes) {
-  return UseFinder(program, method, order, numbers, bytes).run();
+  return UseFinder(delegates, method, order, numbers, bytes).run();
 }
 
 }  // namespace depute

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "depute/program/program.h"
+#include "ir/delegate_index.h"
 #include "ir/node_order.h"
 #include "plan/memory/views.h"
 #include "plan/value_numbers.h"
@@ -27,7 +28,7 @@ struct ValueUses {
 
 // A node's time is its position + 1; outputs are read after the last node. `bytes` holds the size of each
 // value.
-ValueUses find_uses(const Program& program, const Method& method, const NodeOrder& order,
+ValueUses find_uses(const DelegateIndex& delegates, const Method& method, const NodeOrder& order,
                     const ValueNumbers& numbers, const std::vector<std::uint64_t>& bytes);
 
 }  // namespace depute

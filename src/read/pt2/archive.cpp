@@ -25,7 +25,9 @@ constexpr std::size_t end_bytes = 22;
 constexpr std::size_t end64_bytes = 56;
 constexpr std::size_t locator_bytes = 20;
 constexpr std::size_t max_comment_bytes = 0xffff;
-constexpr std::size_t inflate_padding = 64;  // readable bytes after an inflated entry
+constexpr std::uint64_t small_entry = std::uint64_t{1}
+                                      << 14;  // inflates at any ratio: its headers are large enough
+constexpr std::size_t inflate_padding = 64;   // readable bytes after an inflated entry
 
 constexpr std::uint16_t zip64_extra = 1;
 constexpr std::uint16_t stored_method = 0;
@@ -162,7 +164,7 @@ bool inflate_raw(Bytes in, std::span<std::byte> out) {
 }  // namespace
 
 Result<Archive> Archive::open(ArchiveSource source, std::string name, const ReadLimits& limits,
-                              InflateBudget& budget) {
+                              ReadBudget& budget) {
   Archive archive;
   archive.source_ = std::move(source);
   archive.name_ = std::move(name);
@@ -305,7 +307,7 @@ Result<std::vector<std::byte>> Archive::inflate(const ArchiveEntry& entry, std::
                             entry.method));
   }
   TRY(Bytes in, stored_bytes(entry));
-  if (entry.size > limits_.inflate_ratio && entry.size / limits_.inflate_ratio > in.size()) {
+  if (entry.size > small_entry && entry.size / limits_.inflate_ratio > in.size()) {
     return fail(fmt::format("{} bytes inflate to {}; the limit inflate_ratio is {}", in.size(), entry.size,
                             limits_.inflate_ratio));
   }

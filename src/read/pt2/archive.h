@@ -35,11 +35,6 @@ struct ArchiveSource {
   std::shared_ptr<const Storage> storage;  // otherwise the owner; null if the caller keeps them alive
 };
 
-// Number of bytes that may still be inflated, shared by a file and all archives inside it.
-struct InflateBudget {
-  std::uint64_t bytes_left = 0;
-};
-
 struct ArchiveEntry {
   std::string_view name;  // name in the directory: "mlp/models/model.json"
   std::uint64_t size = 0;
@@ -61,7 +56,7 @@ class Archive {
  public:
   // `name` names the archive in errors. `budget` must outlive the archive.
   static Result<Archive> open(ArchiveSource source, std::string name, const ReadLimits& limits,
-                              InflateBudget& budget);
+                              ReadBudget& budget);
 
   const std::string& name() const { return name_; }
   std::span<const ArchiveEntry> entries() const { return entries_; }  // in directory order
@@ -78,6 +73,7 @@ class Archive {
   // Opens the entry as an archive.
   Result<Archive> nested(const ArchiveEntry& entry) const;
 
+  ReadBudget& budget() const { return *budget_; }
   // Returns the place for errors: "model.pt2: data/weights/weight_0".
   std::string place(const ArchiveEntry& entry) const;
 
@@ -92,7 +88,7 @@ class Archive {
   ArchiveSource source_;
   std::string name_;
   ReadLimits limits_;
-  InflateBudget* budget_ = nullptr;
+  ReadBudget* budget_ = nullptr;
   std::uint64_t directory_offset_ = 0;
   std::vector<ArchiveEntry> entries_;
   std::unordered_map<std::string_view, std::size_t> index_;

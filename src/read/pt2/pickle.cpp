@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
@@ -16,19 +15,21 @@ using PickleKind = PickleValue::Kind;
 
 class Unpickler {
  public:
-  Unpickler(std::span<const std::byte> bytes, const std::string& place, const ReadLimits& limits)
-      : bytes_(bytes), place_(place), limits_(limits) {}
+  Unpickler(std::span<const std::byte> bytes, const std::string& place, const ReadLimits& limits,
+            std::uint64_t& values_left)
+      : bytes_(bytes), place_(place), limits_(limits), values_left_(values_left) {}
 
   Result<Pickle> run() {
+    // Each value takes a byte. Memory that stays untouched costs nothing, a move of all values does.
+    pickle_.values.reserve(std::min(bytes_.size(), values_left_));
     while (at_ < bytes_.size()) {
       opcode_at_ = at_;
       char opcode = static_cast<char>(bytes_[at_++]);
-      if (pickle_.values.size() > limits_.pickle_values) {
-        return fail(fmt::format("more values than the limit pickle_values, {}", limits_.pickle_values));
-      }
+      if (pickle_.values.size() > values_left_) return too_many_values();
       if (opcode == '.') {
         if (stack_.empty()) return fail("the pickle ends without a value");
         pickle_.root = stack_.back();
+        values_left_ -= pickle_.values.size();
         return std::move(pickle_);
       }
       TRY_STATUS(execute(opcode));
@@ -39,6 +40,11 @@ class Unpickler {
  private:
   Failure fail(std::string_view what) const {
     return failure("read_pickle", fmt::format("{} (byte {})", place_, opcode_at_), what);
+  }
+
+  Failure too_many_values() const {
+    return fail(
+        fmt::format("the pickles have more values than the limit pickle_values, {}", limits_.pickle_values));
   }
 
   Status execute(char opcode) {
@@ -89,6 +95,9 @@ class Unpickler {
     return {};
   }
   Status push_number(PickleKind kind, std::int64_t number) { return push({.kind = kind, .number = number}); }
+  Status push_text(PickleKind kind, std::string_view text) {
+    return push({.kind = kind, .number = static_cast<std::int64_t>(text.size()), .text_begin = text.data()});
+  }
   Status push_items(PickleKind kind, std::vector<PickleId> items) {
     return push({.kind = kind, .items = std::move(items)});
   }
@@ -161,7 +170,7 @@ class Unpickler {
   Status binfloat() {
     auto number = take_number(8);
     if (!number) return cut_off();
-    return push({.kind = PickleKind::Float, .real = std::bit_cast<double>(__builtin_bswap64(*number))});
+    return push_number(PickleKind::Float, std::bit_cast<std::int64_t>(__builtin_bswap64(*number)));
   }
 
   std::optional<Status> push_text(char opcode) {
@@ -169,7 +178,7 @@ class Unpickler {
       auto size = take_number(size_bytes);
       auto content = size ? take(*size) : std::nullopt;
       if (!content) return cut_off();
-      return push({.kind = PickleKind::String, .text = *content});
+      return push_text(PickleKind::String, *content);
     };
     switch (opcode) {
       case 'X':
@@ -198,7 +207,7 @@ class Unpickler {
     if (!name) return cut_off();
     // The two lines in the file, including the line break between them.
     std::string_view both(reinterpret_cast<const char*>(bytes_.data()) + start, at_ - start - 1);
-    return push({.kind = PickleKind::Global, .text = both});
+    return push_text(PickleKind::Global, both);
   }
   Status stack_global() {
     auto parts = pop(2);
@@ -213,6 +222,7 @@ class Unpickler {
       case '\x95':  // FRAME: only a buffering hint
         return take(8) ? Status() : cut_off();
       case '(':
+        if (marks_.size() > values_left_) return too_many_values();
         marks_.push_back(stack_.size());
         return Status();
       case '0':
@@ -242,6 +252,7 @@ class Unpickler {
   Status memoize(std::optional<std::uint64_t> slot) {
     if (!slot) return cut_off();
     if (stack_.empty()) return no_values();
+    if (memo_.size() > values_left_) return too_many_values();
     memo_[*slot] = stack_.back();
     return {};
   }
@@ -249,9 +260,7 @@ class Unpickler {
     if (!slot) return cut_off();
     auto found = memo_.find(*slot);
     if (found == memo_.end()) return fail(fmt::format("memo slot {} is empty", *slot));
-    if (stack_.size() > limits_.pickle_values) {
-      return fail(fmt::format("more values than the limit pickle_values, {}", limits_.pickle_values));
-    }
+    if (stack_.size() > values_left_) return too_many_values();
     stack_.push_back(found->second);
     return {};
   }
@@ -297,7 +306,7 @@ class Unpickler {
                  container.kind == (width == 1 ? PickleKind::List : PickleKind::Dict);
     if (!takes) return fail("items are added to a value that is not a container");
     if (items->size() % width != 0) return fail("a key without a value");
-    auto& target = container.kind == PickleKind::Call ? container.entries : container.items;
+    auto& target = container.kind == PickleKind::Call ? pickle_.entries[stack_.back()] : container.items;
     target.insert(target.end(), items->begin(), items->end());
     return {};
   }
@@ -340,6 +349,7 @@ class Unpickler {
   std::span<const std::byte> bytes_;
   const std::string& place_;
   const ReadLimits& limits_;
+  std::uint64_t& values_left_;
   std::size_t at_ = 0;
   std::size_t opcode_at_ = 0;
   Pickle pickle_;
@@ -354,20 +364,20 @@ std::string Pickle::global_name(PickleId id) const {
   const PickleValue& global = (*this)[id];
   if (global.kind != PickleKind::Global) return "";
   if (!global.items.empty()) {
-    return fmt::format("{}.{}", (*this)[global.items[0]].text, (*this)[global.items[1]].text);
+    return fmt::format("{}.{}", (*this)[global.items[0]].text(), (*this)[global.items[1]].text());
   }
-  std::string name(global.text);
+  std::string name(global.text());
   std::ranges::replace(name, '\n', '.');
   return name;
 }
 
 Result<Pickle> read_pickle(std::span<const std::byte> bytes, const std::string& place,
-                           const ReadLimits& limits) {
+                           const ReadLimits& limits, std::uint64_t& values_left) {
   if (bytes.size() > limits.pickle_bytes) {
     return failure("read_pickle", place,
                    fmt::format("{} bytes; the limit pickle_bytes is {}", bytes.size(), limits.pickle_bytes));
   }
-  return Unpickler(bytes, place, limits).run();
+  return Unpickler(bytes, place, limits, values_left).run();
 }
 
 }  // namespace depute

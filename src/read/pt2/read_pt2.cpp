@@ -91,7 +91,7 @@ Status read_method(const JsonDocument& document, Payloads& weights, Payloads& co
 }
 
 Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
-  InflateBudget budget{.bytes_left = options.limits.inflated_bytes};
+  ReadBudget budget(options.limits);
   std::string path = file->path();
   TRY(Archive archive, Archive::open({.bytes = file->bytes(), .file = std::move(file), .storage = nullptr},
                                      path, options.limits, budget));

@@ -62,7 +62,8 @@ Result<TorchSave> TorchSave::open(const Archive& archive, const ArchiveEntry& en
   TRY_STATUS(file.check_byte_order());
   const ArchiveEntry& pickle = *file.archive_.find(file.prefix_ + "data.pkl");
   TRY(file.bytes_, file.archive_.read(pickle));
-  TRY(file.pickle_, read_pickle(file.bytes_.bytes, file.archive_.place(pickle), limits));
+  TRY(file.pickle_, read_pickle(file.bytes_.bytes, file.archive_.place(pickle), limits,
+                                file.archive_.budget().pickle_values_left));
   return file;
 }
 
@@ -84,12 +85,12 @@ Result<std::vector<std::pair<std::string_view, PickleId>>> TorchSave::dictionary
   bool is_ordered =
       root.kind == PickleKind::Call && pickle_.global_name(root.items[0]) == "collections.OrderedDict";
   if (root.kind != PickleKind::Dict && !is_ordered) return fail("expected a dictionary of tensors");
-  const std::vector<PickleId>& items = is_ordered ? root.entries : root.items;
+  const std::vector<PickleId>& items = is_ordered ? pickle_.entries_of(pickle_.root) : root.items;
   std::vector<std::pair<std::string_view, PickleId>> entries;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const PickleValue& key = pickle_[items[i]];
     if (key.kind != PickleKind::String) return fail("a key of the dictionary is not a string");
-    entries.emplace_back(key.text, items[i + 1]);
+    entries.emplace_back(key.text(), items[i + 1]);
   }
   return entries;
 }
@@ -179,7 +180,7 @@ Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subc
                               limits_.subclass_parts));
     }
     TRY(SavedTensor part, tensor(items[i + 1], depth + 1));
-    part.name = key.text;
+    part.name = key.text();
     subclass.parts.push_back(std::move(part));
   }
   return {};
@@ -192,7 +193,7 @@ Result<std::shared_ptr<const Storage>> TorchSave::storage(PickleId id, ScalarTyp
   if (value.kind != PickleKind::Persistent) return fail("a tensor without a storage");
   const PickleValue& fields = pickle_[value.items[0]];
   if (fields.kind != PickleKind::Tuple || fields.items.size() != 5 ||
-      pickle_[fields.items[0]].text != "storage") {
+      pickle_[fields.items[0]].text() != "storage") {
     return fail("a storage with wrong fields");
   }
   if (dtype != nullptr) {
@@ -201,7 +202,7 @@ Result<std::shared_ptr<const Storage>> TorchSave::storage(PickleId id, ScalarTyp
     if (!type) return fail(fmt::format("storage class {} is not known", quote(class_name)));
     *dtype = *type;
   }
-  std::string_view key = pickle_[fields.items[2]].text;
+  std::string_view key = pickle_[fields.items[2]].text();
   if (auto found = storages_.find(key); found != storages_.end()) return found->second;
   const ArchiveEntry* entry = archive_.find(fmt::format("{}data/{}", prefix_, key));
   if (entry == nullptr) return fail(fmt::format("there is no entry for storage {}", quote(key)));

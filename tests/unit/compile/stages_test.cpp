@@ -494,5 +494,24 @@ TEST_F(StagesFiles, AFailedWriteLeavesTheFile) {
   EXPECT_EQ(bytes_of(path("m.pte")), bytes("old"));
 }
 
+// The bytes of a delegate's weights are the file's as well.
+TEST_F(StagesFiles, AModelThatWasWrittenMeanwhileFailsTheWrite) {
+  for (const char* backend : {"", "xnnpack"}) {
+    SCOPED_TRACE(backend);
+    std::filesystem::copy_file(mlp, path("m.pt2"), std::filesystem::copy_options::overwrite_existing);
+    LowerOptions options;
+    if (*backend != 0) options.backends = {{backend}};
+    const Executable executable =
+        must(to_executorch(must(compiler_.lower(must(compiler_.load(path("m.pt2"))), options))));
+    EXPECT_TRUE(write(executable).has_value());
+    std::ofstream(path("m.pt2"), std::ios::app) << "more";
+    const Result<PteFile> written = write_file(executable, path("m.pte"));
+    ASSERT_FALSE(written.has_value());
+    EXPECT_EQ(written.error().message, "the file changed while it was read");
+    EXPECT_FALSE(std::filesystem::exists(path("m.pte")));
+    EXPECT_FALSE(write(executable).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace depute

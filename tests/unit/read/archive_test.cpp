@@ -17,7 +17,7 @@ class ArchiveTest : public ::testing::Test {
  protected:
   Result<Archive> open(const std::string& bytes) {
     bytes_ = bytes;
-    budget_.bytes_left = limits_.inflated_bytes;
+    budget_ = ReadBudget(limits_);
     return Archive::open({.bytes = std::as_bytes(std::span(bytes_))}, "test.zip", limits_, budget_);
   }
   std::string message(const std::string& bytes) {
@@ -42,7 +42,7 @@ class ArchiveTest : public ::testing::Test {
   }
 
   ReadLimits limits_;
-  InflateBudget budget_;
+  ReadBudget budget_{limits_};
   std::string bytes_;
 };
 
@@ -177,7 +177,7 @@ TEST_F(ArchiveTest, NamesItsLimits) {
   limits_ = {.inflated_bytes = 1000, .inflate_ratio = 1 << 20};
   EXPECT_THAT(content(bomb, "a"), HasSubstr("limit inflated_bytes"));
   limits_ = {};
-  EXPECT_THAT(content(bomb, "a"), HasSubstr("limit inflate_ratio is 256"));
+  EXPECT_THAT(content(bomb, "a"), HasSubstr("limit inflate_ratio is 128"));
 }
 
 TEST_F(ArchiveTest, BudgetOfInflatedBytesIsForAllEntries) {

@@ -16,7 +16,7 @@ EditedArchive::EditedArchive(const std::string& path) {
   EXPECT_TRUE(file) << path;
   if (!file) return;
   ReadLimits limits;
-  InflateBudget budget{.bytes_left = limits.inflated_bytes};
+  ReadBudget budget(limits);
   auto archive = Archive::open({.bytes = (*file)->bytes(), .file = *file}, path, limits, budget);
   EXPECT_TRUE(archive) << path;
   if (!archive) return;

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import DEPUTE, ROOT
 
-WORKER = ROOT / "tests" / "python" / "cli" / "bad_worker.py"
+WORKER = ROOT / "tests" / "python" / "attacks" / "bad_worker.py"
 MODEL = """program
 method forward(%x: f32[2], %y: f32[2]) {
   %a: f32[2] = aten.relu.default(%x) #1
@@ -169,7 +169,8 @@ def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
     # Only who waits for the end of the time needs a short one; a busy machine is slow.
     seconds = SECONDS if "worker.timed-out" in BAD[mode] else 30
     start = time.monotonic()
-    call = command(place, program, "--worker-time", seconds, "--worker-space", 16)
+    free = ["--no-sandbox"] if mode in ("renamed-at-preprocess", "preprocess-moved-folder") else []
+    call = command(place, program, "--worker-time", seconds, "--worker-space", 16, *free)
     done = subprocess.run(**call, capture_output=True, text=True, timeout=300)
     assert time.monotonic() - start < 40
     assert done.returncode == 1, done.stderr
@@ -183,6 +184,25 @@ def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
     assert running(program) == []
     for folder in kept:
         assert sorted(os.listdir(folder)) == ["in", "replay.json"]
+
+
+ALLOWED = "own file, own folder, null, read, local socket"
+
+
+@pytest.mark.parametrize("option, could", [((), ALLOWED), (("--no-sandbox",), f"{ALLOWED}, write, write by a child, truncate, rename, remove, ")], ids=["sandbox", "free"])
+def test_a_worker_has_no_network_and_writes_in_its_folder_alone(place, option, could):
+    outside = place / "outside"
+    outside.mkdir()
+    (outside / "theirs").write_text("kept")
+    call = command(place, bad(place, "preprocess-rights"), *option)
+    call["env"]["LD_LIBRARY_PATH"] = str(outside)
+    done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert re.search(rf"could: {could}(\\n|\n|$)" if not option else f"could: {could}", done.stderr), done.stderr
+    if not option:
+        assert [path.name for path in outside.iterdir()] == ["theirs"] and (outside / "theirs").read_text() == "kept"
+    else:
+        assert "tcp, tcp6, udp, netlink" in done.stderr
 
 
 def peak_mib(place, mode):
@@ -287,7 +307,7 @@ def test_a_folder_runs_nothing_by_itself(place):
     done = replay(folder)
     assert done.returncode == 1 and not (place / "ran").exists(), done.stderr
     assert str(program) in done.stderr and "--backend exec:PATH" in done.stderr
-    done = replay(folder, "--backend", f"exec:{program}")
+    done = replay(folder, "--backend", f"exec:{program}", "--no-sandbox")
     assert done.returncode == 1 and (place / "ran").exists(), done.stderr
     done = replay(folder, "--backend", "no-such-backend")
     assert done.returncode == 2 and "depute-backend-no-such-backend" in done.stderr, done.stderr
@@ -313,7 +333,7 @@ def test_a_request_reads_no_weights_outside_but_those_of_the_model(place):
     done = replay(folder, "--backend", f"exec:{program}")
     assert done.returncode == 1 and "outside the folder" in done.stderr and "--model" in done.stderr, done.stderr
     assert not (place / "ran").exists()
-    done = replay(folder, "--backend", f"exec:{program}", "--model", place / "weights")
+    done = replay(folder, "--backend", f"exec:{program}", "--model", place / "weights", "--no-sandbox")
     assert (place / "ran").exists(), done.stderr
 
 
@@ -401,7 +421,7 @@ def test_a_worker_gets_no_more_than_it_needs(place):
         "told.close()\nsys.exit(7)\n"
     )
     program.chmod(0o755)
-    call = command(place, program)
+    call = command(place, program, "--no-sandbox")
     call["env"]["SECRET"] = "1"
     done = subprocess.run(**call, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1

@@ -18,9 +18,9 @@ ALIGNMENT = 64
 LOCAL_HEADER_BYTES = 30
 
 
-def variants() -> list[tuple[str, int]]:
-    """(kind, number) of each variant; damaged() makes it."""
-    return [(kind, number) for kind, count in COUNTS.items() for number in range(count)]
+def variants(times: int = 1) -> list[tuple[str, int]]:
+    """(kind, number) of each variant, `times` as many; damaged() makes it."""
+    return [(kind, number) for kind, count in COUNTS.items() for number in range(count * times)]
 
 
 def damaged(archive: bytes, name: str, kind: str, number: int, ops: tuple[str, ...] = ()) -> bytes:

@@ -7,6 +7,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -208,6 +209,40 @@ def short_file():
     say({"result": {"payload": {"file": "short", "at": 3, "size": 10}}})
 
 
+def tried_rights():
+    """Says what the system let it do, as an error."""
+    outside = Path(os.environ["LD_LIBRARY_PATH"].split(":")[0]) / "written-by-a-worker"  # the test's own folder
+
+    def child():
+        subprocess.run(["sh", "-c", f"echo 1 > '{outside}'"], check=True, capture_output=True)
+
+    tries = {
+        "own file": lambda: Path("mine").write_text("1"),
+        "own folder": lambda: (Path("a").mkdir(), Path("a").rename("b"), Path("b").rmdir()),
+        "null": lambda: Path("/dev/null").write_text("1"),
+        "read": lambda: Path("/etc/passwd").read_bytes(),
+        "local socket": lambda: socket.socket(socket.AF_UNIX).close(),
+        "write": lambda: outside.write_text("1"),
+        "write by a child": child,
+        "truncate": lambda: os.truncate(outside.parent / "theirs", 0),
+        "rename": lambda: Path("mine").rename(outside),
+        "remove": lambda: (outside.parent / "theirs").unlink(),
+        "link": lambda: os.link("mine", outside),
+        "tcp": lambda: socket.socket(socket.AF_INET).close(),
+        "tcp6": lambda: socket.socket(socket.AF_INET6).close(),
+        "udp": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
+        "netlink": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).close(),
+    }
+    done = []
+    for name, attempt in tries.items():
+        try:
+            attempt()
+            done.append(name)
+        except (OSError, subprocess.CalledProcessError):
+            pass
+    say({"error": {"message": f"could: {', '.join(done)}"}})
+
+
 ANSWERS = {
     "describe-version": lambda: say({**DESCRIPTION, "protocol": 99}),
     "describe-no-id": lambda: say({"protocol": 3}),
@@ -265,6 +300,7 @@ ANSWERS = {
     "preprocess-moved-folder": moved_folder,
     "preprocess-short-file": short_file,
     "preprocess-shrunk": shrunk,
+    "preprocess-rights": tried_rights,
     "together-too-few": lambda: say({"result": PAYLOAD}),
 }
 
