@@ -20,7 +20,7 @@ method forward(%w: f32[2] = param "w", %state: f32[2] = buffer "state", %x: f32[
   %a: f32[2] = aten.relu.default(%x)
   %b: f32[2] = aten.add.Tensor(%a, %w)
   %c: f32[2] = aten.mul.Tensor(%b, %state)
-  return %c, %b -> buffer "state"
+  return %c
 }
 )";
 

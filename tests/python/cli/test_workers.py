@@ -70,7 +70,7 @@ def test_a_model_that_changes_while_a_worker_runs_is_an_error(served, change, tm
     (tmp_path / "changer").write_text(f"#!/bin/sh\n{script}\n")
     (tmp_path / "changer").chmod(0o700)
     before = {path.name for path in tmp_path.iterdir()}
-    told = run("lower", tmp_path / "m.pt2", "--backend", f"exec:{tmp_path}/changer", "-o", tmp_path / "m.pte", code=1)
+    told = run("lower", tmp_path / "m.pt2", "--backend", f"exec:{tmp_path}/changer", "-o", tmp_path / "m.pte", "--no-sandbox", code=1)
     assert told.startswith("error[") and ("truncate" in change or "m.pt2: the file changed while it was read" in told)
     assert {path.name for path in tmp_path.iterdir()} <= before
 
@@ -109,7 +109,7 @@ def test_programs_come_in_the_form_that_the_worker_reads(served, model, tmp_path
         worker = str(served / "depute-backend-xnnpack")
         program.write_text(BETWEEN.format(worker=worker, folder=str(tmp_path), keeps_text=keeps_text))
         program.chmod(0o755)
-        assert here == lowered(model, f"exec:{program}", tmp_path / "there.pte", "--jobs", 1)
+        assert here == lowered(model, f"exec:{program}", tmp_path / "there.pte", "--jobs", 1, "--no-sandbox")
         assert (tmp_path / "partition.compact").exists() != keeps_text
     # People read it as text.
     normalized = run("lower", model, "--backend", "xnnpack", "-o", tmp_path / "m.pte", "--quiet", "--dump-after", "normalize")
@@ -213,7 +213,7 @@ def test_of_partitions_that_are_asked_about_together_the_one_that_fails_is_told(
         ('    for each in request["partitions"]:\n', told + '    for each in request["partitions"]:\n'),
         ("            if refusal(line, node) is not None:", '            if "%r77:" in line:'),
     )
-    error = run("lower", tmp_path / "s.ir", "--backend", f"exec:{program}", "-o", tmp_path / "s.pte", "--jobs", 1, code=1)
+    error = run("lower", tmp_path / "s.ir", "--backend", f"exec:{program}", "-o", tmp_path / "s.pte", "--jobs", 1, "--no-sandbox", code=1)
     assert "there is no such instruction" in error and "tag changed77" in error
     assert set(requests.read_text().split()) <= {"64", "8"}  # 200 in few requests
 

@@ -234,9 +234,9 @@ def test_a_worker_has_the_space_that_it_is_given(place):
 
 
 def test_a_worker_that_travels_has_what_it_was_given(place):
-    worker = package.worker_backend(f"exec:{place / 'depute-backend-chip'}", seconds=7, max_bytes=5 << 20)
+    worker = package.worker_backend(f"exec:{place / 'depute-backend-chip'}", seconds=7, max_bytes=5 << 20, sandbox=False)
     again = pickle.loads(pickle.dumps(worker))
-    assert again.__reduce__()[1] == worker.__reduce__()[1] == (worker.program, 7, 5 << 20)
+    assert again.__reduce__()[1] == worker.__reduce__()[1] == (worker.program, 7, 5 << 20, False)
     assert (again.name, again.id) == (worker.name, worker.id)
 
 
