@@ -1,7 +1,7 @@
 # Every command installs what it needs and is missing (Debian packages, and Python packages into .venv),
 # then works in build/.
 
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 20
 MUTATE ?= src/lower src/regions src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
 
@@ -116,7 +116,7 @@ test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files 
 	@scripts/build.sh asan all
 	ctest --preset asan
 	scripts/fuzz.sh $(FUZZ_SECONDS)
-	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/models/test_samples.py tests/python/attacks tests/python/ops/test_one_op.py
+	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/models/test_samples.py tests/python/attacks/test_readers.py tests/python/ops/test_one_op.py
 
 test-python-asan:  ## the Python package's tests under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test

@@ -388,6 +388,9 @@ def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
         finally:
             process.kill()  # or the end of this block would wait for it
         assert asked == workers
+    deadline = time.monotonic() + 10  # one that was killed takes a moment to go, on a busy machine
+    while time.monotonic() < deadline and running(program):
+        time.sleep(0.05)
     assert running(program) == []
     assert left(place) == [program.name]
     assert list((place / "tmp").iterdir()) == []
