@@ -264,8 +264,8 @@ void copy_called_delegates(const Program& from, Program& to) {
   }
 }
 
-// Each partitioner is held against its own method at once, and all of them against the whole program once:
-// hashing it for each of many methods would take quadratic time.
+// All partitioners are held against the whole program once, since hashing it for each of many methods would take
+// quadratic time; where there are several, each against its own method before, which can then be named.
 Result<std::vector<CarvedPart>> partition_methods(const Program& program,
                                                   const MethodPartitioners& partitioners,
                                                   const ToBackendOptions& options) {
@@ -279,7 +279,7 @@ Result<std::vector<CarvedPart>> partition_methods(const Program& program,
     CarvedPart part{
         .partition = {.method = method.get(), .has_partitioner = partitioner != partitioners.end()}};
     if (part.partition.has_partitioner) {
-      const bool is_checked = before && !partitioner->second->is_remote();
+      const bool is_checked = before && program.methods.size() > 1 && !partitioner->second->is_remote();
       TRY(part.partition.result,
           partition_method(program, *method, *partitioner->second, is_checked, options));
     }
