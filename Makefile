@@ -1,7 +1,7 @@
 # Every command installs what it needs and is missing (Debian packages, and Python packages into .venv),
 # then works in build/.
 
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 30
 MUTATE ?= src/lower src/regions src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
 

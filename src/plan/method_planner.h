@@ -60,7 +60,7 @@ struct OpenMark {
 // Returns the EValue kind of a number of this type; Null for other types.
 EValue::Kind scalar_kind(Type::Kind kind);
 
-// What all methods of a program share. The program's delegates are looked at once, not for each method.
+// State that the planners of all methods share. The program's delegates are indexed once, not for each method.
 struct SharedPlanning {
   ConstantPool constants;
   NeededKernels needed;

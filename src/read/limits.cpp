@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/trim.h"
@@ -32,6 +34,7 @@ constexpr std::array every_limit = {
     DEPUTE_LIMIT(text_bytes),
 };
 #undef DEPUTE_LIMIT
+static_assert(every_limit.size() * sizeof(std::uint64_t) == sizeof(ReadLimits), "a limit without a name");
 
 Status set(ReadLimits& to, std::string_view assignment) {
   const std::size_t equal = std::min(assignment.find('='), assignment.size());
@@ -53,10 +56,6 @@ Status set(ReadLimits& to, std::string_view assignment) {
 }
 
 }  // namespace
-
-std::span<const std::pair<std::string_view, std::uint64_t ReadLimits::*>> named_limits() {
-  return every_limit;
-}
 
 Result<ReadLimits> read_limits() {
   ReadLimits result;

@@ -9,9 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "depute/program/result.h"
 
@@ -47,7 +44,7 @@ struct ReadLimits {
   std::uint64_t text_bytes = std::uint64_t{1} << 30;
 };
 
-// What may still be read of a file and of all archives inside it.
+// Remaining amounts that may be read from a file and all archives inside it.
 struct ReadBudget {
   explicit ReadBudget(const ReadLimits& limits)
       : bytes_left(limits.inflated_bytes), pickle_values_left(limits.pickle_values) {}
@@ -55,9 +52,6 @@ struct ReadBudget {
   std::uint64_t bytes_left;  // inflated
   std::uint64_t pickle_values_left;
 };
-
-// Every limit by its name.
-std::span<const std::pair<std::string_view, std::uint64_t ReadLimits::*>> named_limits();
 
 // The limits with those changes that the environment variable DEPUTE_LIMITS names. Fails if it is no list of
 // NAME=NUMBER.

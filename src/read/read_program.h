@@ -20,7 +20,7 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file,
 
 // Opens an input that the user names: a file, a pipe, or "-" for standard input.
 Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
-// The same for a text that people or Depute write: a lock, a manifest. Fails if it exceeds the limit text_bytes.
+// Opens a lock or a manifest like open_input(). Fails if it exceeds the limit text_bytes.
 Result<std::shared_ptr<const MappedFile>> open_text(const std::string& path);
 
 // Adds the only method of `from` to `to` under `name`. Conflicting data keys and symbols of `from` are

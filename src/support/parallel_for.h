@@ -14,7 +14,7 @@ namespace depute {
 // threads are done. A loop inside a body runs sequentially in its thread.
 void parallel_for(std::size_t count, int jobs, const std::function<void(std::size_t)>& body);
 
-// Like std::call_once, through which glibc passes no exception when memory has run out: it aborts there.
+// Runs a function once. Exceptions pass, unlike those through std::call_once when memory has run out: glibc aborts.
 class Once {
  public:
   // Calls the function if no earlier call has returned. Others wait for it.

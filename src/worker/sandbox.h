@@ -11,10 +11,7 @@
 
 namespace depute {
 
-// Cannot be undone. Where the kernel lacks Landlock or seccomp, that part is left out: see has_sandbox().
+// Restricts the calling thread for good. Leaves out the part for which the kernel has no Landlock or seccomp.
 void enter_sandbox(const std::string& folder);
-
-// True if this kernel has both parts.
-bool has_sandbox();
 
 }  // namespace depute

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -192,10 +193,14 @@ Status WorkerProcess::spawn() {
     reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
   };
   if (limits_.sandbox) {
-    std::thread([&] {
-      enter_sandbox(folders_.work);
-      run();
-    }).join();
+    try {
+      std::thread([&] {
+        enter_sandbox(folders_.work);
+        run();
+      }).join();
+    } catch (const std::system_error& error) {
+      reason = error.code().value();
+    }
   } else {
     run();
   }

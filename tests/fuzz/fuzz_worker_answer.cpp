@@ -1,5 +1,5 @@
-// A byte that chooses a call, and any bytes as a worker's answer to it: nothing may crash, and an answer that is taken
-// is written and read back as the same.
+// A byte that chooses a call, and any bytes as a worker's answer to it: nothing may crash, an answer
+// that is taken can be written, and a partition result reads back.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -24,7 +24,7 @@ method forward(%w: f32[2] = param "w", %state: f32[2] = buffer "state", %x: f32[
 }
 )";
 
-// What is read can be written.
+// Checks that an answer that was read can be written.
 template <typename T>
 void check_fields(const depute::Json& json) {
   T answer;

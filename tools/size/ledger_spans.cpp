@@ -17,7 +17,7 @@ std::uint32_t LedgerSpans::label(LedgerKind kind, const std::string& owner, cons
 }
 
 bool LedgerSpans::is_zero(std::uint64_t begin, std::uint64_t end) const {
-  // Nothing is aligned to so much; a sparse file may have terabytes of it.
+  // Longer gaps are no alignment, and reading those of a sparse file could take hours.
   if (end - begin > max_padding) return false;
   return std::ranges::all_of(file_.subspan(begin, end - begin), [](std::byte b) { return b == std::byte{}; });
 }

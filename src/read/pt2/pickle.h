@@ -51,7 +51,7 @@ struct PickleValue {
 
 struct Pickle {
   std::vector<PickleValue> values;
-  // Of a Call: the keys and values or elements that were set in it, as for an OrderedDict.
+  // Keys and values or elements that were set in a Call, as for an OrderedDict.
   std::unordered_map<PickleId, std::vector<PickleId>> entries;
   PickleId root{};
 

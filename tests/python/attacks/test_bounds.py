@@ -86,12 +86,29 @@ def test_pickles_of_millions_of_values(kind, deflated, tmp_path):
     assert_bounded(run, size_of(model))
 
 
+STORAGE = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x00t"
+
+
+def pickled_tensor(sizes, strides) -> bytes:
+    """Values on the stack, of a tensor that begins its storage."""
+    dims = [b"(" + b"".join(b"K" + bytes([each]) for each in part) + b"t" for part in (sizes, strides)]
+    return b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"QK\x00" + b"".join(dims) + b"\x89}tR"
+
+
 def test_values_of_all_pickles_are_one_budget(tmp_path):
-    payload = torch_save(b"(" + b"N" * 400_000 + b"t")
-    model = write(tmp_path / "model.pt2", with_pickled_weights([payload] * 6))
-    run = measured("lower", model, "-o", tmp_path / "out.pte")
-    assert_bounded(run, size_of(model))
-    assert run.code == 1 and "expected a tensor" in run.stderr  # the first is no tensor
+    """Each of three tensors is within the limit, with 400,000 values that nothing uses before it; all three are not."""
+    config = json.loads(entries("mlp")["data/weights/model_weights_config.json"])["config"]
+    payloads = []
+    for entry in config.values():
+        sizes, strides = ([each["as_int"] for each in entry["tensor_meta"][kind]] for kind in ("sizes", "strides"))
+        payloads.append(torch_save(b"(" + b"N" * 400_000 + b"t0" + pickled_tensor(sizes, strides), storages={"0": bytes(4096)}))
+    run = {}
+    for count in (2, 3):
+        model = write(tmp_path / "model.pt2", with_pickled_weights(payloads[:count]))
+        run[count] = measured("lower", model, "-o", tmp_path / "out.pte")
+        assert_bounded(run[count], size_of(model))
+    assert run[2].code == 0, run[2].stderr
+    assert_names_limit(run[3], "pickle_values")
 
 
 @pytest.mark.parametrize("unused", [False, True])
@@ -102,9 +119,7 @@ def test_four_thousand_pickles(unused, tmp_path):
 
 
 def test_weights_inside_weights(tmp_path):
-    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x00t"
-    pickle = b"ctorch._utils\n_rebuild_tensor_v2\n((" + storage[1:] + b"QK\x00(K K\x10t(K\x10K\x01t\x89}tR"
-    inner = torch_save(pickle, storages={"0": bytes(60_000_000)})
+    inner = torch_save(pickled_tensor((32, 16), (16, 1)), storages={"0": bytes(60_000_000)})
     model = write(tmp_path / "model.pt2", with_pickled_weights([inner]), ("data/weights/p0",))
     assert_bounded(measured("lower", model, "-o", tmp_path / "out.pte"), size_of(model))
 

@@ -78,8 +78,7 @@ def test_files_may_not_grow(name, tmp_path):
 @pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU", "SIGALRM", "SIGUSR1"])
 def test_signals_at_any_time(kind, tmp_path):
     model = MODELS / "mlp1000.pt2"
-    if not model.exists():
-        pytest.skip("tests/models/export_models.py makes it")
+    assert model.exists(), "tests/models/export_models.py makes it"
     command = [str(DEPUTE), WORDS[0], str(model), *WORDS[1:]]
     dice = random.Random(kind)
     for number in range(60 if ALL else 4):

@@ -1,4 +1,7 @@
-"""Options that nobody means: each run ends with a known exit code, an error where it fails, and nothing half written."""
+"""Options that nobody means: each run ends with a known exit code, an error where it fails, and nothing half written.
+
+No word names a place outside of the test's folder: some option would write there.
+"""
 
 import functools
 import random
@@ -12,10 +15,10 @@ COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "gr
 COUNT = 4_000 if ALL and not SANITIZED else 200
 CODES = (0, 1, 2, 3)
 WORDS = (
-    "", "-", "--", "=", ":", ",", "..", "/", "0", "-1", "1e9", "9" * 40, "nan", "yes", "no", "*", "[", "{", "\\", "'", '"', "%s%n%x", "\n", "\x1b[31m",
+    "", "-", "--", "=", ":", ",", "./", "inside/..", "0", "-1", "1e9", "9" * 40, "nan", "yes", "no", "*", "[", "{", "\\", "'", '"', "%s%n%x", "\n", "\x1b[31m",
     "\u202e", "x" * 100_000, "s0=1..2", "s0=2..1", "s0=..", "xnnpack", "xnnpack:", "xnnpack:=", "xnnpack:fp16=yes,fp16=no", "demo", "exec:", "exec:/bin/true",
     "forward:xnnpack", "forward=", "=model.pt2", "f=[1,2]", "f={}", 'f="\\ud800"', "f=" + "[" * 5000, "linear=8da4w:group=32", "static", "coverage>=95%",
-    "coverage>=", "memory<=999999999999999999999G", "out.pte", "out.json", "none/there.pte", "model.pt2", "model.ir", "/dev/null", "/dev/full", "/proc/self/mem", "/etc/shadow",
+    "coverage>=", "memory<=999999999999999999999G", "out.pte", "out.json", "none/there.pte", "model.pt2", "model.ir", "/dev/null", "/dev/full", "none/../out.ptd", "\udcff",
 )  # fmt: skip
 
 
