@@ -9,7 +9,7 @@
 set -euo pipefail
 
 build=(cmake ninja-build ccache g++ python3-venv
-       libsimdjson-dev nlohmann-json3-dev zlib1g-dev libflatbuffers-dev flatbuffers-compiler
+       libsimdjson-dev nlohmann-json3-dev libdeflate-dev libflatbuffers-dev flatbuffers-compiler
        libcli11-dev libfmt-dev libxxhash-dev libssl-dev libgtest-dev libgmock-dev)
 wheel=(python3-dev)
 test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf)

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -64,14 +66,20 @@ Setting* setting_of(std::string_view key, Options& options) {
   return key == "repeats" ? &options.repeats : nullptr;
 }
 
+// Answers that were needed to find steps: planning asks about the same nodes again, several times.
+using Answers = std::unordered_map<const Node*, NodeSupport>;
+
 // Steps that repeat with the same weights, of nodes that are in no group.
 std::vector<std::vector<const Node*>> steps(const QueryContext& context,
-                                            const std::vector<std::vector<const Node*>>& groups) {
+                                            const std::vector<std::vector<const Node*>>& groups,
+                                            Answers& answers) {
   if (context.options.repeats == Setting::Never) return {};
   std::unordered_set<const Node*> grouped;
   for (const auto& group : groups) grouped.insert(group.begin(), group.end());
   return find_repeats(context, [&](const Node& node) {
-    return !grouped.contains(&node) && support(context, node).support != Support::Unsupported;
+    if (grouped.contains(&node)) return false;
+    const NodeSupport& answer = answers.try_emplace(&node, support(context, node)).first->second;
+    return answer.support != Support::Unsupported;
   });
 }
 
@@ -93,12 +101,14 @@ OpsToNotDecompose ops_to_not_decompose(const Options& options) {
 
 Proposal propose(const Options& options, const Program& program, const Method& method) {
   Proposal proposal;
-  proposal.support = [options, &program, &method](const Node& node) {
-    return support({options, &program, &method}, node);
+  const auto answers = std::make_shared<Answers>();
+  proposal.support = [options, &program, &method, answers](const Node& node) {
+    const auto known = answers->find(&node);
+    return known != answers->end() ? known->second : support({options, &program, &method}, node);
   };
   proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), compile_specs(options)}};
   proposal.options.groups = groups(options, program, method);
-  proposal.options.isolated_sets = steps({options, &program, &method}, proposal.options.groups);
+  proposal.options.isolated_sets = steps({options, &program, &method}, proposal.options.groups, *answers);
   proposal.options.regions.max_nodes = max_region_nodes;
   proposal.options.max_values = max_externals;
   return proposal;

@@ -60,7 +60,7 @@ void Hasher::flush() {
   gathered_size_ = 0;
 }
 
-void Hasher::gather(std::span<const std::byte> bytes) {
+inline void Hasher::gather(std::span<const std::byte> bytes) {
   if (bytes.size() > gathered_.size() - gathered_size_) flush();
   if (bytes.size() > gathered_.size()) {
     XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());

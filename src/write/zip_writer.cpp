@@ -4,7 +4,7 @@
 //   PK 3 4 | crc, sizes, lengths | name | extra: padding up to a multiple of 64 | the entry's bytes
 #include "write/zip_writer.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 
@@ -52,8 +52,7 @@ std::string zip64_field(std::initializer_list<std::uint64_t> numbers) {
 }
 
 std::uint32_t checksum(std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
+  return libdeflate_crc32(0, bytes.data(), bytes.size());
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "read/pt2/archive.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
 
 #include "read/quote.h"
@@ -133,32 +135,16 @@ bool apply_zip64(Bytes extra, ArchiveEntry& entry) {
 }
 
 std::uint32_t checksum(Bytes bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
+  return libdeflate_crc32(0, bytes.data(), bytes.size());
 }
 
-// Inflates raw deflate data into exactly `out`. zlib counts in 32 bits, so input and output are passed in
-// pieces.
+// Inflates raw deflate data into exactly `out`.
 bool inflate_raw(Bytes in, std::span<std::byte> out) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
-  constexpr std::size_t piece = std::size_t{1} << 30;
-  std::byte spare{};
-  int state = Z_OK;
-  while (state == Z_OK) {
-    std::size_t in_bytes = std::min(in.size(), piece);
-    std::size_t out_bytes = std::min(out.size(), piece);
-    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
-    stream.avail_in = static_cast<uInt>(in_bytes);
-    stream.next_out = reinterpret_cast<Bytef*>(out_bytes > 0 ? out.data() : &spare);
-    stream.avail_out = static_cast<uInt>(out_bytes > 0 ? out_bytes : 1);
-    state = inflate(&stream, Z_NO_FLUSH);
-    if (out_bytes == 0 && stream.avail_out == 0) state = Z_DATA_ERROR;  // longer than declared
-    in = in.subspan(in_bytes - stream.avail_in);
-    if (out_bytes > 0) out = out.subspan(out_bytes - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  return state == Z_STREAM_END && out.empty();
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
+      libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  if (inflater == nullptr) throw std::bad_alloc();
+  return libdeflate_deflate_decompress(inflater.get(), in.data(), in.size(), out.data(), out.size(),
+                                       nullptr) == LIBDEFLATE_SUCCESS;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "zip_writer.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
-#include <stdexcept>
+#include <new>
 
 namespace depute {
 namespace {
@@ -14,16 +14,11 @@ void put(std::string& out, std::uint64_t value, int bytes) {
 }
 
 std::string deflated(const std::string& content) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
-  std::string out(deflateBound(&stream, content.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
+  libdeflate_compressor* deflater = libdeflate_alloc_compressor(9);
+  if (deflater == nullptr) throw std::bad_alloc();
+  std::string out(libdeflate_deflate_compress_bound(deflater, content.size()), '\0');
+  out.resize(libdeflate_deflate_compress(deflater, content.data(), content.size(), out.data(), out.size()));
+  libdeflate_free_compressor(deflater);
   return out;
 }
 
@@ -124,8 +119,7 @@ std::string make_zip(const std::vector<ZipEntry>& entries, const ZipOptions& opt
   std::string directory;
   for (const ZipEntry& entry : entries) {
     std::string stored = entry.deflate ? deflated(entry.content) : entry.content;
-    std::uint32_t crc = static_cast<std::uint32_t>(crc32(
-        0, reinterpret_cast<const Bytef*>(entry.content.data()), static_cast<uInt>(entry.content.size())));
+    std::uint32_t crc = libdeflate_crc32(0, entry.content.data(), entry.content.size());
     Fields fields{.flags = static_cast<std::uint16_t>(entry.flags | (entry.descriptor ? 8 : 0)),
                   .method = entry.method.value_or(entry.deflate ? 8 : 0),
                   .crc = entry.crc.value_or(crc),
