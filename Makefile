@@ -4,6 +4,9 @@
 FUZZ_SECONDS ?= 30
 MUTATE ?= src/lower src/regions src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
+# A name in scripts/releases.txt, and its environment.
+RELEASE ?= previous
+VENV = $(shell awk '$$1 == "$(RELEASE)" { print $$4 }' scripts/releases.txt)
 
 help:  ## this list
 	@echo "make COMMAND, where COMMAND is one of"
@@ -43,6 +46,22 @@ test:  ## all tests: unit and text tests, real models in the stock runtime
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python tests/models/architectures.py
 	$(PYTHON_TESTS)
+
+test-release:  ## what depends on torch and ExecuTorch, with other releases (RELEASE=previous|newest|crossed, scripts/releases.txt)
+	@scripts/install_system.sh test
+	@scripts/install_python.sh wheel
+	@RELEASE=$(RELEASE) scripts/install_python.sh test
+	@scripts/build.sh release all
+	@scripts/build_wheel.sh --install $(VENV)
+	$(VENV)/bin/python tests/models/export_models.py
+	$(VENV)/bin/python tests/models/architectures.py
+	cd tests/python && $(CURDIR)/$(VENV)/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile models ops package upstream
+
+test-previous:  ## test-release, with the ExecuTorch before this one
+	@$(MAKE) test-release RELEASE=previous
+
+test-matrix:  ## test-release with all pairs of releases: 11 GB of packages
+	@for release in previous newest crossed; do $(MAKE) test-release RELEASE=$$release || exit 1; done
 
 test-ops:  ## every operator sample of PyTorch and 2,000 random models, lowered and run in the stock runtime
 	@scripts/install_system.sh test
@@ -175,4 +194,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-release test-previous test-matrix test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean

@@ -33,6 +33,7 @@ struct Classes {
   nb::object make_graph = graph.attr("Graph");
   nb::object make_node = graph.attr("Node");
   nb::object make_source = graph.attr("Source");
+  nb::object read_custom = graph.attr("read_custom");
   nb::object make_op = graph.attr("Op").attr("of");
   nb::object getitem = graph.attr("getitem");
   nb::object make_tensor = values.attr("Value");
@@ -179,6 +180,8 @@ class Reader {
     nb::dict meta;
     if (node.debug_handle != 0) meta["debug_handle"] = node.debug_handle;
     if (node.source != nullptr) meta["source"] = source(*node.source);
+    if (node.source != nullptr && !node.source->custom.empty())
+      meta["custom"] = classes_.read_custom(text(node.source->custom));
     if (!node.replaced.empty()) {
       nb::list handles;
       for (const NodeOrigin& each : node.replaced) {

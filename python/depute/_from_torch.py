@@ -9,6 +9,7 @@ by address: the program uses torch's memory and keeps it alive.
 
 import functools
 import itertools
+import json
 import operator
 
 import torch
@@ -329,6 +330,8 @@ def _metadata(node):
         metadata["nn_module_stack"] = f"{key},{path},{kind}"
     if function := node.meta.get("torch_fn"):
         metadata["torch_fn"] = ";".join(function)
+    if custom := node.meta.get("custom"):
+        metadata["custom"] = json.dumps(custom)
     return metadata
 
 

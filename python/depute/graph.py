@@ -10,6 +10,7 @@ how a partitioner tags nodes. A node keeps its graph alive, but not its program.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from operator import getitem
 from typing import TYPE_CHECKING, Any
@@ -159,11 +160,20 @@ class Source:
         return f"<Source {self._text}>"
 
 
+def read_custom(text: str) -> Any:
+    """Returns meta["custom"] from its JSON, or the text if it is none: it is from outside, and not needed to lower."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 class Node:
     """One node of a Graph, with torch.fx.Node's interface.
 
     `meta` has "val" (a Value, a SymInt, a list of them, or None), and if known "debug_handle",
-    "delegation_tag", "source" (a Source) and "debug_handles" (for a node that replaced several).
+    "delegation_tag", "source" (a Source), "debug_handles" (for a node that replaced several) and "custom" (what
+    torch.fx.traceback.annotate or a quantizer wrote there).
     """
 
     __slots__ = (

@@ -23,7 +23,7 @@ from ._named_data import as_bytes
 from ._progress import waiting, watching
 from .backend import known_backends, workers_of
 from .graph import op_name
-from .partitioning import backend_id, knows_edge_forms, requests
+from .partitioning import backend_id, knows_edge_forms, pre_decomposition, requests
 from .program import LoweredBackendModule, Method, Program, as_one_program, as_program, existing, write_whole
 from .report import DelegationInfo, Report, Text, get_delegation_info
 
@@ -306,13 +306,15 @@ class EdgeProgramManager(_Manager):
         known = self._workers | dict(known_backends(rows))
         requested = rows, list(known.items())
         stage = self._stage
+        exported = None if self._exported is None else _pre_decomposed(Program(self._exported), rows)._native
         if knows_edge_forms(rows):
             # ExecuTorch's partitioners see what to_edge() decomposed, in its forms.
-            stage = _depute.to_edge(stage.program, self._preserved, [], [], True)
-        elif self._exported is not None:
+            source = stage.program if exported is self._exported else exported
+            stage = _depute.to_edge(source, self._preserved, [], [], True)
+        elif exported is not None:
             # Again from the exported program, with the ops whole that the partitioners keep: the bytes are those of
             # to_edge_transform_and_lower().
-            stage = _depute.to_edge(self._exported, self._preserved, *requested, False)
+            stage = _depute.to_edge(exported, self._preserved, *requested, False)
         with watching(progress, "to_backend") as watch:
             stage = _depute.to_backend(stage, *requested, jobs, run_on(executor, retries, watch), watch)
         return self._with(stage, workers_of(known))
@@ -479,7 +481,7 @@ def to_edge_transform_and_lower(
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
     requested = requests(partitioner)
     with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
-        program = as_one_program(programs)
+        program = _pre_decomposed(as_one_program(programs), requested)
         if watch is not None:
             watch.step("normalize")
         stage, notes = _depute.lower(
@@ -616,6 +618,21 @@ def _pass_of_method(function, name):
 
     of_method.__name__ = getattr(function, "__name__", type(function).__name__)
     return of_method
+
+
+def _pre_decomposed(program, rows):
+    """Applies the partitioners' transform_for_pre_decomposition, in order, each to the methods that it is for."""
+    from ._callbacks import transform
+
+    for _name, of_method, _options, partitioner in rows:
+        hook = pre_decomposition(partitioner)
+        if hook is None:
+            continue
+        for name in program.methods:
+            if of_method in ("", name):
+                change = _pass_of_method(lambda alone, hook=hook: hook(alone._only()), name)
+                program = Program(transform(change, program._native))
+    return program
 
 
 def refuse_split_state(program: Program, name: str, hint: str) -> None:

@@ -25,7 +25,7 @@ from ._depute import backends as _backends
 from ._errors import Error
 
 if TYPE_CHECKING:
-    from .program import Method
+    from .program import Method, Program
 
 
 class CompileSpec:
@@ -106,6 +106,13 @@ class Partitioner:
     def partition(self, exported_program: Method) -> PartitionResult:
         """Tags nodes of `exported_program` (a Method) and returns a PartitionResult for it."""
         raise NotImplementedError(f"{type(self).__name__} has no partition()")
+
+    def transform_for_pre_decomposition(self, exported_program: Method) -> Method | Program | None:
+        """Returns the method as the backend needs it before ops are decomposed, or None for no change.
+
+        Called before ops_to_not_decompose and partition; several partitioners of a method are called in their order.
+        """
+        return None
 
     def ops_to_not_decompose(self, exported_program: Method) -> tuple[list[Any], Callable[[Any], bool] | None]:
         """Returns ops that must not be decomposed, and a filter of their nodes (True: keep it) or None."""
@@ -248,6 +255,12 @@ def _rows(partitioner):
 def knows_edge_forms(rows):
     """True if all partitioners were written for ExecuTorch's Edge dialect."""
     return bool(rows) and all(getattr(own, "_knows_edge_forms", False) for _, _, _, own in rows)
+
+
+def pre_decomposition(partitioner):
+    """Returns the partitioner's transform_for_pre_decomposition, or None if it has none of its own."""
+    hook = getattr(partitioner, "transform_for_pre_decomposition", None)
+    return None if getattr(hook, "__func__", None) is Partitioner.transform_for_pre_decomposition else hook
 
 
 def partitioner_name(partitioner):

@@ -266,7 +266,7 @@ std::size_t Graph::TypeHash::operator()(const Type& type) const {
 
 std::size_t Graph::SourceHash::operator()(const SourceLocation& source) const {
   auto hash = static_cast<std::size_t>(source.line);
-  for (Name part : {source.file, source.module_path, source.original_op}) {
+  for (Name part : {source.file, source.module_path, source.original_op, source.custom}) {
     hash = hash * 0x9E3779B97F4A7C15ULL + std::hash<Name>()(part);
   }
   return hash;

@@ -650,20 +650,11 @@ bool is_functional(const Graph& graph) {
   });
 }
 
-Status check_signature(const Method& method) {
-  for (const OutputSpec& output : method.outputs) {
-    if (output.kind != OutputSpec::Kind::Token) continue;
-    return pass_error(method.name.str(), "the method returns an effect token, which is not supported");
-  }
-  return {};
-}
-
 }  // namespace
 
 // Afterwards no node writes to its arguments: final contents of buffers and inputs are outputs before the
 // user's. If a method writes a buffer, every method that reads it stores to it.
 Status functionalize(Program& program, const NormalizeOptions&) {
-  for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
   for (auto& method : program.methods) {
     const auto graphs = graphs_of(*method);
     if (std::ranges::all_of(graphs, [](const Graph* graph) { return is_functional(*graph); })) continue;

@@ -20,6 +20,7 @@
 // Repeated calls are merged once their forms are final, and before each becomes a separate constant.
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
+  pass("drop-tokens", drop_tokens)                    \
   pass("split-bodies", split_bodies)                  \
   pass("unify-choice-sizes", unify_choice_sizes)      \
   pass("simplify-sizes", simplify_sizes)              \

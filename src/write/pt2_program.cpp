@@ -194,6 +194,7 @@ Json source_json(const SourceLocation& source) {
         fmt::format("module,{},torch.nn.modules.module.Module", source.module_path.str());
   if (!source.original_op.empty())
     metadata["torch_fn"] = fmt::format("{0};function.{0}", source.original_op.str());
+  if (!source.custom.empty()) metadata["custom"] = source.custom.str();
   return metadata;
 }
 

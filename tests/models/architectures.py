@@ -24,8 +24,10 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
+from releases import models_folder
+
 HERE = Path(__file__).resolve().parent
-OUT = HERE.parents[1] / "build" / "models" / "architectures"
+OUT = models_folder() / "architectures"
 TIMEOUT = 300  # seconds for one model
 DYNAMIC = (
     "bert gpt2 t5 bart deberta-v2 mpt bloom llama llama4_text gemma2 qwen3 qwen3_moe gpt_oss lfm2 modernbert whisper clip"

@@ -20,7 +20,8 @@ import warnings
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from releases import models_folder
+
 HERE = Path(__file__).resolve().parent
 SEED = 20
 CASES = 2
@@ -72,7 +73,7 @@ def export_model(name: str, model_file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Export the models used by tests, demo and benchmarks.")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "models", help="folder to write to")
+    parser.add_argument("--out", type=Path, default=models_folder(), help="folder to write to")
     parser.add_argument("--list", action="store_true", help="print the names and end")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(MODELS)}")
     options = parser.parse_args()

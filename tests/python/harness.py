@@ -18,7 +18,6 @@ import torch
 from executorch.runtime import Runtime
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = ROOT / "build" / "models"
 SAMPLES = ROOT / "tests" / "models" / "samples"
 DEPUTE = ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")
 TIMEOUT = 120
@@ -28,7 +27,10 @@ QUANTUM = {"qconv": 0.0024}
 
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 from io_cases import Case, read_cases  # noqa: E402, F401  (re-exported)
+from releases import models_folder  # noqa: E402
 from stock_runtime import difference  # noqa: E402
+
+MODELS = models_folder()
 
 # What lower accepts today, and what it must refuse because the emitted program could not mean the same.
 SUPPORTED = (

@@ -20,6 +20,7 @@ from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
 from executorch.exir._serialize.data_serializer import DataEntry
 from executorch.exir.backend.backend_details import BackendDetails as _BackendDetails
 from executorch.exir.backend.compile_spec_schema import CompileSpec as _CompileSpec
+from executorch.exir.backend.partitioner import Partitioner as _TheirPartitioner
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.passes import MemoryPlanningPass as _MemoryPlanningPass
 from executorch.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
@@ -87,9 +88,15 @@ def _record_source(theirs, ours):
 
 
 def _with_names_of_targets(graph):
-    """Renames calls as tracing does (aten_mul_tensor_1), because some backends retrace and expect equal names."""
+    """Renames calls as tracing does (aten_mul_tensor_1), because some backends retrace and expect equal names.
+
+    Results that nothing uses are left out as after tracing: some partitioners refuse a call of which they see a result
+    that they cannot give.
+    """
     made, nodes = torch.fx.Graph(), {}
     for node in graph.nodes:
+        if node.target is getitem and not node.users:
+            continue
         name = None if node.op == "call_function" else node.name
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), nodes.get)
         nodes[node] = made.create_node(node.op, node.target, args, kwargs, name, node.type)
@@ -283,6 +290,22 @@ class _Partitioner(Partitioner):
 
         return (ops, keeps_ours)
 
+    @property
+    def transform_for_pre_decomposition(self):
+        """None unless the partitioner has one of its own: converting a program to torch's and back takes time."""
+        if not _overrides(self._theirs, _TheirPartitioner, "transform_for_pre_decomposition"):
+            return None
+
+        def transformed(exported_program):
+            after = self._theirs.transform_for_pre_decomposition(exported_program.to_torch())
+            if not isinstance(after, torch.export.ExportedProgram):
+                raise TypeError(
+                    f"{self.__name__}.transform_for_pre_decomposition returned {kind_of(after)}; expected an ExportedProgram"
+                )
+            return as_one_program({exported_program.name: from_torch(after)})
+
+        return transformed
+
     def partition(self, exported_program):
         program, before = _paired_edge_program(exported_program)
         nodes = [(node.name, node.target) for node, _ in before]
@@ -315,9 +338,14 @@ def backend(executorch_backend):
         return executorch_backend
     if not isinstance(executorch_backend, type) or not issubclass(executorch_backend, _BackendDetails):
         raise TypeError(f"expected a class of executorch's BackendDetails, not {kind_of(executorch_backend)}")
-    own = executorch_backend.preprocess_multimethod  # a classmethod or a plain function
-    shares = getattr(own, "__func__", own) is not _BackendDetails.preprocess_multimethod.__func__
+    shares = _overrides(executorch_backend, _BackendDetails, "preprocess_multimethod")
     return (_MultimethodBackend if shares else _Backend)(executorch_backend)
+
+
+def _overrides(given, base, name):
+    """True if a class or an object has a function of its own in the place of its base's; 1.4 lacks some of the base's."""
+    own, usual = (getattr(getattr(each, name, None), "__func__", getattr(each, name, None)) for each in (given, base))
+    return own is not usual
 
 
 class _Backend:
@@ -337,7 +365,15 @@ class _Backend:
         return hash(self._theirs)
 
     def preprocess(self, method, compile_specs):
-        return self._ours(self._theirs.preprocess(edge_program(method), _their_specs(compile_specs)), "preprocess")
+        specs = _their_specs(compile_specs)
+        return self._ours(self._theirs.preprocess(self._their_program(method, specs), specs), "preprocess")
+
+    def _their_program(self, method, specs):
+        """Returns the program for preprocess. It is a copy already, but a backend may have a copy function of its own."""
+        program = edge_program(method)
+        if _overrides(self._theirs, _BackendDetails, "copy_exported_program_for_preprocess"):
+            return self._theirs.copy_exported_program_for_preprocess(program, specs)
+        return program
 
     def _ours(self, result, function):
         """Returns a PreprocessResult of Depute. Omits debug handles 0, which mean nodes without a handle."""
@@ -354,8 +390,8 @@ class _Backend:
 
 class _MultimethodBackend(_Backend):
     def preprocess_multimethod(self, edge_programs, compile_specs):
-        programs = {method: list(map(edge_program, each)) for method, each in edge_programs.items()}
         specs = {method: list(map(_their_specs, each)) for method, each in compile_specs.items()}
+        programs = {method: list(map(self._their_program, each, specs[method])) for method, each in edge_programs.items()}
         results = self._theirs.preprocess_multimethod(programs, specs)
         if not hasattr(results, "items"):
             return results  # the caller reports the error
@@ -384,6 +420,8 @@ def _our_data(data):
 
 def _content(buffer, entry):
     """Returns bytes, or a typed constant for a tensor that is dense in the order of its dimensions."""
+    if hasattr(buffer, "to_bytes"):  # FileBackedData
+        buffer = buffer.to_bytes()
     layout = entry.tensor_layout
     if layout is None or list(layout.dim_order) != list(range(len(layout.sizes))):
         return bytes(buffer)

@@ -15,14 +15,18 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 
 void add_symbols(const Value& value, Names& names) {
-  if (!value.type().is_tensor()) return;
+  const Type& type = value.type();
+  if (type.kind == Type::Kind::SymInt && type.expr != nullptr) {
+    for (Name symbol : symbols_of(type.expr)) names.emplace(symbol.str());
+  }
+  if (!type.is_tensor()) return;
   for (const SymInt& size : value.tensor().sizes) {
     if (size.is_constant()) continue;
     for (Name symbol : symbols_of(size.expr())) names.emplace(symbol.str());
   }
 }
 
-// Returns the symbols in sizes of all values.
+// Returns the symbols in all sizes and integers.
 Names symbols_of(const Program& program) {
   Names names;
   for (const auto& method : program.methods) {

@@ -259,7 +259,7 @@ Status Parser::origins(Node& node) {
   return {};
 }
 
-// Parses string ":" int [string [string]]: file, line, module path, original op.
+// Parses string ":" int [string [string [string]]]: file, line, module path, original op, custom.
 Result<const SourceLocation*> Parser::source(Graph& graph) {
   SourceLocation location;
   TRY(std::string file_name, in_.string("a file"));
@@ -269,7 +269,7 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
   TRY(std::int64_t line, in_.integer("a line"));
   if (line < 0 || line > INT32_MAX) return in_.fault_at(start, "expected a line number (32-bit integer)");
   location.line = static_cast<std::int32_t>(line);
-  for (Name* part : {&location.module_path, &location.original_op}) {
+  for (Name* part : {&location.module_path, &location.original_op, &location.custom}) {
     if (in_.peek() != '"') break;
     start = in_.position();
     TRY(std::string text, in_.string("a name"));

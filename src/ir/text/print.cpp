@@ -2,6 +2,7 @@
 #include "depute/program/text.h"
 
 #include <charconv>
+#include <iterator>
 
 #include "ir/text/printer.h"
 #include "ir/text/spelling.h"
@@ -226,12 +227,13 @@ void Printer::source(const SourceLocation& source) {
   quoted(source.file.str());
   out_ += ':';
   number(source.line);
-  if (source.module_path.empty() && source.original_op.empty()) return;
-  out_ += ' ';
-  quoted(source.module_path.str());
-  if (source.original_op.empty()) return;
-  out_ += ' ';
-  quoted(source.original_op.str());
+  const Name parts[] = {source.module_path, source.original_op, source.custom};
+  std::size_t count = std::size(parts);
+  while (count > 0 && parts[count - 1].empty()) --count;
+  for (std::size_t i = 0; i < count; ++i) {
+    out_ += ' ';
+    quoted(parts[i].str());
+  }
 }
 
 void Printer::value(const Value& value) {

@@ -3,7 +3,9 @@
 // during tracing:
 //
 //   %_: none = aten.promote_types.default(.f32, .f16)        gone
+#include "depute/program/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -17,6 +19,20 @@ constexpr OpRules assertion() {
 
 Types infer_none(const OpCall&) {
   return std::vector<Type>(1);
+}
+
+Types infer_square_root(const OpCall& call) {
+  Type type{.kind = Type::Kind::SymFloat};
+  const Argument& a = call["a"];
+  const SymExpr* of = a.is_value() ? a.as_value()->type().expr : sym_float(a.as_double());
+  if (of != nullptr) type.expr = sym_call("OpaqueUnaryFn_sqrt", {of});
+  return std::vector<Type>{type};
+}
+// The runtime has no root of numbers, but one of tensors: %r = item(sqrt(scalar_tensor(%a))).
+Replacement square_root(Builder& b, const OpCall& call) {
+  Value* tensor = b.call("aten.scalar_tensor.default", {call["a"], ScalarType::F64});
+  TRY(std::vector<Type> types, infer_square_root(call));
+  return b.call_typed("aten._local_scalar_dense.default", {b.call("aten.sqrt.default", {tensor})}, types);
 }
 
 constexpr OpRules answered() {
@@ -59,7 +75,7 @@ std::span<const OpLine> symbolic_ops() {
       {"torch.sym_int(Scalar a) -> int", number("executorch_prim::sym_int.Scalar")},
       {"torch.sym_not(Scalar a) -> bool", number("executorch_prim::sym_not.Scalar")},
       {"torch.sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar", number("executorch_prim::sym_ite.Scalar")},
-      {"torch._sym_sqrt(Scalar a) -> float", opaque(Symbolic)},
+      {"torch._sym_sqrt(Scalar a) -> float", {.flags = Symbolic, .infer = infer_square_root, .decompose = square_root}},
       {"math.trunc(Scalar x) -> Scalar", number("executorch_prim::trunc.Scalar")},
       {"aten._assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? "
        "dtype=None, *, Device? device=None, Layout? layout=None) -> ()",

@@ -86,7 +86,11 @@ Result<Value*> write_as_real(Builder& b, const OpCall&, Value*, Value* updated, 
 Result<Value*> write_as_complex(Builder& b, const OpCall&, Value*, Value* updated, std::size_t) {
   return b.call("aten.view_as_real.default", {updated});
 }
-Result<Value*> write_conjugated(Builder& b, const OpCall& call, Value*, Value* updated, std::size_t) {
+Replacement negated(Builder& b, const OpCall& call) {
+  return one(b.call("aten.neg.default", {b.own(call.value("self"))}));
+}
+// For views that are their own inverse.
+Result<Value*> write_inverse(Builder& b, const OpCall& call, Value*, Value* updated, std::size_t) {
   return b.call(call.def().name.str(), {updated});
 }
 
@@ -131,8 +135,15 @@ std::span<const OpLine> complex_number_ops() {
                                  .write_back = write_as_complex,
                                  .on_complex = view_as_complex})},
       {"aten.view_as_complex_copy(Tensor self)", composite(infer_as_complex, view_as_complex)},
-      {"aten.conj(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
-      {"aten._conj(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_conjugated)},
+      {"aten.conj(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_inverse)},
+      {"aten._conj(Tensor(a) self) -> Tensor(a)", resolving(conjugated, View, write_inverse)},
+      {"aten._neg_view(Tensor(a) self) -> Tensor(a)",
+       {.flags = View,
+        .view_kind = ViewKind::Reshape,
+        .infer = infer_same_type,
+        .decompose = negated,
+        .write_back = write_inverse,
+        .on_complex = negated}},
       {"aten.conj_physical(Tensor self)", resolving(conjugated, InPlaceVariant)},
       {"aten._conj_physical(Tensor self)", resolving(conjugated, None)},
       {"aten.resolve_conj(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},

@@ -196,6 +196,30 @@ Replacement triangle_indices(Builder& b, const OpCall& call) {
   return one(b.view(b.call("aten.cat.default", {rows}), types[0].tensor.sizes));
 }
 
+Types infer_combinations(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.rank() != 1 || !self.sizes[0].is_constant())
+    return argument_error("combinations requires a tensor of one dimension with a constant size");
+  const std::int64_t n = self.sizes[0].value();
+  const std::int64_t r = call.integer("r");
+  if (n > max_triangle || (r != 1 && r != 2))
+    return argument_error("combinations supports r = 1 and 2, and at most 4096 elements");
+  const std::int64_t rows = n * (call["with_replacement"].as_bool() ? n + 1 : n - 1) / 2;
+  return tensor_result(self.dtype, {r == 1 ? n : rows, r});
+}
+// The pairs are at the indices of a triangle: [a, b, c] becomes [[a, b], [a, c], [b, c]].
+Replacement combinations(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_combinations(call));
+  const Dims& sizes = types[0].tensor.sizes;
+  Value* x = b.own(call.value("self"));
+  if (sizes[1] == 1) return one(b.call("aten.clone.default", {b.view(x, sizes)}));
+  const SymInt n = x->tensor().sizes[0];
+  const std::int64_t offset = call["with_replacement"].as_bool() ? 0 : 1;
+  Value* indices = b.call("aten.triu_indices.default", {n.value(), n.value(), offset});
+  Value* taken = b.call("aten.index_select.default", {x, 0, b.view(indices, Dims{sizes[0] * 2})});
+  return one(b.call("aten.permute.default", {b.view(taken, Dims{2, sizes[0]}), Dims{1, 0}}));
+}
+
 }  // namespace
 
 std::span<const OpLine> diagonal_ops() {
@@ -220,6 +244,8 @@ std::span<const OpLine> diagonal_ops() {
       {"aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, ...)", composite(infer_eye, eye)},
       {"aten.tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",
        composite(infer_triangle_indices, triangle_indices)},
+      {"aten.combinations(Tensor self, int r=2, bool with_replacement=False)",
+       composite(infer_combinations, combinations)},
       {"aten.triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, ...)",
        composite(infer_triangle_indices, triangle_indices)},
   };

@@ -111,12 +111,14 @@ Result<SourceLocation> read_source(const Json& metadata) {
   TRY(std::string_view trace, text_of(metadata, "stack_trace"));
   TRY(std::string_view modules, text_of(metadata, "nn_module_stack"));
   TRY(std::string_view torch_fn, text_of(metadata, "torch_fn"));
+  TRY(std::string_view custom, text_of(metadata, "custom"));
   Frame frame = innermost_user_frame(trace);
   source.file = Name(frame.file);
   source.line = frame.line;
   source.line_text = Name(frame.text);
   source.module_path = Name(innermost_module(modules));
   source.original_op = Name(called_function(torch_fn));
+  source.custom = Name(custom);
   return source;
 }
 

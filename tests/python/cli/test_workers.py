@@ -5,11 +5,10 @@ import os
 import subprocess
 
 import pytest
-from harness import DEPUTE, ROOT, sample
+from harness import DEPUTE, MODELS, ROOT, sample
 
 SERVER = DEPUTE.parent / "tests" / "worker" / "depute-backend-worker"
 LISTING = ROOT / "examples" / "backend_in_python" / "depute-backend-listing"
-MODELS = ROOT / "build" / "models"
 MANY = "program\nmethod forward(%x: f32[2, 3]) {\n" + "".join(
     f"  %a{i}: f32[2, 3] = aten.tanh.default(%{'x' if i == 0 else f't{i - 1}'}) #{2 * i + 1}\n"
     f"  %t{i}: f32[2, 3] = aten.tan.default(%a{i}) #{2 * i + 2}\n"

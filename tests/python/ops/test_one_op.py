@@ -88,6 +88,12 @@ FAULTS = {
     "grid_of_nan_reflected": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.full((1, 1, 1, 2), math.nan), 0, 2, False]),
     "product_of_matrices_with_nothing_in_common": ("aten.mm.default", [torch.empty(4, 0), torch.empty(0, 3)]),
     "sum_with_a_product_over_nothing": ("aten.addmm.default", [torch.rand(3), torch.empty(4, 0), torch.empty(0, 3), 2, 1]),
+    "pairs_of_elements": ("aten.combinations.default", [torch.arange(5.0)]),
+    "pairs_of_elements_with_themselves": ("aten.combinations.default", [INT([7, 8, 9]), 2, True]),
+    "single_elements": ("aten.combinations.default", [torch.arange(3.0), 1]),
+    "pairs_of_one_element": ("aten.combinations.default", [torch.arange(1.0), 2]),
+    "negative_view": ("aten._neg_view.default", [torch.tensor([1.0, -0.0, 3.0])]),
+    "negative_view_of_complex_numbers": ("aten._neg_view.default", [torch.tensor([1.0 + 2j, -0.5j])]),
     "product_of_bools": ("aten.einsum.default", ["i,j->ij", [INT([True, False]), INT([True, True, False])], None]),
     "complex_baddbmm_by_fractions": (
         "aten.baddbmm.default",
