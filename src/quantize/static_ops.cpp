@@ -37,6 +37,8 @@ constexpr StaticOp static_ops[] = {
     {"aten.view.default", StaticRole::PassesOn},
     {"aten.reshape.default", StaticRole::PassesOn},
     {"aten.flatten.using_ints", StaticRole::PassesOn},
+    {"aten.slice.Tensor", StaticRole::PassesOn},
+    {"aten.dropout.default", StaticRole::PassesOn},
     {"aten.batch_norm.default", StaticRole::BatchNorm},
     {"aten._native_batch_norm_legit_no_training.default", StaticRole::BatchNorm},
 };

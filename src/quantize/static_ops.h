@@ -3,7 +3,8 @@
 //   %y = aten.conv2d.default(%x, %w, %b)     a convolution: %x, %w and %y become integers
 //   %z = aten.max_pool2d.default(%y)         shares scales: if %y is quantized, %z has its scale
 //
-// The rules are those of XNNPACK's quantizer for PT2E: ops that it leaves in floats stay in floats here.
+// The rules are those of XNNPACK's quantizer for PT2E in ExecuTorch 1.5 (1.4 lets a slice and a dropout have scales of
+// their own): ops that it leaves in floats stay in floats here.
 #pragma once
 
 #include <cstdint>

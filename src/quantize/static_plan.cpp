@@ -36,7 +36,7 @@ class StaticPlanner {
     for (Node& node : graph_.nodes()) {
       const StaticRole role = role_of(node);
       if (role != StaticRole::PassesOn && role != StaticRole::Relu) continue;
-      const Value* input = OpCall(node).value("self");
+      const Value* input = OpCall(node).value(node.def()->args[0].name.str());
       if (input != nullptr && outputs_.contains(input) && !outputs_.contains(node.result()))
         add_sharing(node, {input});
     }

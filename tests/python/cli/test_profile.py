@@ -1,19 +1,21 @@
-"""depute profile: an ETDump joined with the debug map. The stock wheel's runtime is built without event tracing (it writes no
-dump). tests/profile has a dump that a runtime with it wrote, with the program that it ran; the other dumps here are what
-ExecuTorch's own serializer writes of events as its runtime makes them. ExecuTorch's Inspector is what the numbers are
-compared with."""
+"""depute profile: an ETDump joined with the debug map. The runtime of ExecuTorch 1.5's wheel writes dumps, that of 1.4 none.
+tests/profile has a dump of several methods with the program that was run; the other dumps here are what ExecuTorch's own
+serializer writes of events as its runtime makes them. ExecuTorch's Inspector is what the numbers are compared with."""
 
 import json
 import re
 import struct
 import subprocess
+import sys
 
 import pytest
+import torch
 from executorch.devtools import Inspector
 from executorch.devtools.etdump import schema_flatcc as flatcc
 from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 from executorch.runtime import Runtime, Verification
 from harness import DEPUTE, ROOT, depute, lower, sample
+from releases import installed
 
 MODEL = sample("conv_relu_tan")
 
@@ -433,11 +435,47 @@ def test_wrong_files(xnnpack, tmp_path):
     refused(code=2)
 
 
-def test_the_stock_runtime_traces_nothing(xnnpack, tmp_path):
-    """When this fails the wheel can trace: then its dumps belong into these tests."""
-    import torch
+def dump_of_python(pte, etdp, inputs):
+    program = Runtime.get().load_program(pte, verification=Verification.Minimal, enable_etdump=True)
+    method = program.load_method("forward")
+    for _ in range(3):
+        method.execute(inputs)
+    program.write_etdump_result_to_file(str(etdp), str(etdp.with_suffix(".bin")))
 
-    program = Runtime.get().load_program(xnnpack.pte, verification=Verification.Minimal, enable_etdump=True)
-    program.load_method("forward").execute([torch.randn(1, 3, 8, 8)])
-    program.write_etdump_result_to_file(str(tmp_path / "m.etdp"), str(tmp_path / "m.bin"))
+
+def dump_of_the_example(pte, etdp, inputs):
+    """By examples/profile, compiled as its README says."""
+    readme = (ROOT / "examples" / "profile" / "README.md").read_text()
+    command = re.findall(r"```sh\n(.*?)```", readme, re.S)[0].replace("python3", sys.executable)
+    main = ROOT / "examples" / "profile" / "main.cpp"
+    subprocess.run(["bash", "-ec", command.replace("main.cpp", str(main))], cwd=etdp.parent, check=True)
+    sizes = [str(size) for size in inputs[0].shape]
+    subprocess.run([etdp.parent / "profile", pte, etdp, *sizes], check=True, capture_output=True)
+
+
+@pytest.mark.skipif(installed("executorch").startswith("1.4"), reason="its runtime writes no dump")
+@pytest.mark.parametrize("dump", [dump_of_python, dump_of_the_example])
+@pytest.mark.parametrize("backend", ["xnnpack", "portable"])
+def test_dumps_of_the_stock_runtime(dump, backend, tmp_path):
+    """All instructions and the delegate's pieces are known, with the times that the Inspector gives."""
+    pte, etdp = tmp_path / "m.pte", tmp_path / "m.etdp"
+    lower(MODEL, pte, "--debug-map", tmp_path / "m.json", *(() if backend == "portable" else ("--backend", backend)))
+    dump(pte, etdp, [torch.randn(1, 3, 8, 8)])
+    done = depute("profile", etdp, "--debug-map", tmp_path / "m.json", "--json")
+    assert done.code == 0, done.stderr
+    (method,) = json.loads(done.stdout)["methods"]
+    raw = {key: sum(times) for key, times in inspected(etdp).items()}
+    assert method["runs"] == 3 and method["ticks"] == raw["Method::execute", None, None]
+    mapped = json.loads((tmp_path / "m.json").read_text())["methods"]["forward"]["instructions"]
+    assert len(method["instructions"]) == len(mapped) and all(each["ticks"] > 0 for each in method["instructions"])
+    for each in method["instructions"]:
+        call = "DELEGATE_CALL" if mapped[each["index"]]["kind"] == "delegate" else "OPERATOR_CALL"
+        assert each["ticks"] == raw[call, each["index"], None]
+    pieces = [piece for each in method["instructions"] for piece in each["pieces"]]
+    assert (backend == "xnnpack") == bool(pieces) and all(piece["lines"] for piece in pieces), pieces
+
+
+@pytest.mark.skipif(not installed("executorch").startswith("1.4"), reason="later ones write dumps")
+def test_the_runtime_of_1_4_traces_nothing(xnnpack, tmp_path):
+    dump_of_python(xnnpack.pte, tmp_path / "m.etdp", [torch.randn(1, 3, 8, 8)])
     assert not (tmp_path / "m.etdp").exists()
