@@ -6,6 +6,8 @@ MUTATE ?= src/lower src/regions src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
 # A name in scripts/releases.txt, and its environment.
 RELEASE ?= previous
+FROM ?= previous
+TO ?= current
 VENV = $(shell awk '$$1 == "$(RELEASE)" { print $$4 }' scripts/releases.txt)
 
 help:  ## this list
@@ -62,6 +64,10 @@ test-previous:  ## test-release, with the ExecuTorch before this one
 
 test-matrix:  ## test-release with all pairs of releases: 11 GB of packages
 	@for release in previous newest crossed; do $(MAKE) test-release RELEASE=$$release || exit 1; done
+
+release-changes:  ## what differs between two pairs of releases that Depute depends on (FROM=previous TO=current)
+	@for release in $(FROM) $(TO); do RELEASE=$$release scripts/install_python.sh test; done
+	.venv/bin/python tests/releases/changes.py $(FROM) $(TO)
 
 test-ops:  ## every operator sample of PyTorch and 2,000 random models, lowered and run in the stock runtime
 	@scripts/install_system.sh test
@@ -194,4 +200,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-release test-previous test-matrix test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean

@@ -63,7 +63,9 @@ void drop_from_signature(Method& method) {
 }
 
 bool has_tokens(const Method& method) {
-  const auto is_token = [](const auto& spec) { return spec.kind == std::decay_t<decltype(spec)>::Kind::Token; };
+  const auto is_token = [](const auto& spec) {
+    return spec.kind == std::decay_t<decltype(spec)>::Kind::Token;
+  };
   return std::ranges::any_of(method.inputs, is_token) || std::ranges::any_of(method.outputs, is_token);
 }
 

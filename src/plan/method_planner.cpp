@@ -153,13 +153,16 @@ Result<EValue> MethodPlanner::user_number(const Value& input) {
     Range range = bounds(type.expr, program_.ranges);
     if (range.min == range.max) return EValue{.kind = EValue::Kind::Int, .int_value = range.min};
   }
-  const bool is_symbol = type.kind == Type::Kind::SymInt && type.expr != nullptr && type.expr->kind == SymExpr::Kind::Symbol;
-  return fail(nullptr,
-              fmt::format("input %{} is a number that may vary ({}); the runtime accepts only one value",
-                          input.name().str(), str(type)),
-              is_symbol ? fmt::format("fix it with --bound {0}=N..N, or pass it as a tensor, or as a size of a tensor",
-                                      str(type.expr))
-                        : "pass it as a tensor, or as a size of a tensor");
+  const bool is_symbol =
+      type.kind == Type::Kind::SymInt && type.expr != nullptr && type.expr->kind == SymExpr::Kind::Symbol;
+  return fail(
+      nullptr,
+      fmt::format("input %{} is a number that may vary ({}); the runtime accepts only one value",
+                  input.name().str(), str(type)),
+      is_symbol
+          ? fmt::format("fix it with --bound {0}=N..N, or pass it as a tensor, or as a size of a tensor",
+                        str(type.expr))
+          : "pass it as a tensor, or as a size of a tensor");
 }
 
 // Returns the index of a value after all nodes have run: its copy, if the stores overwrite it.

@@ -24,6 +24,12 @@ std::string joined(const Range& range, ToText&& to_text) {
   return text;
 }
 
+std::string device_text(PlanDevice device) {
+  if (device.type == 0) return {};
+  return fmt::format(" on {}:{}", device.type == 1 ? "cuda" : fmt::format("device{}", device.type),
+                     device.index);
+}
+
 std::string double_text(double value) {
   std::string text = fmt::format("{}", value);
   bool is_integer = text.find_first_not_of("-0123456789") == text.npos;
@@ -39,7 +45,9 @@ class PlanPrinter {
     text_ = fmt::format("method {}({}) -> ({})\n", escaped(plan_.name), joined(plan_.inputs, value),
                         joined(plan_.outputs, value));
     for (std::size_t i = 1; i < plan_.memory_sizes.size(); ++i) {
-      text_ += fmt::format("  memory {}: {} bytes\n", i, plan_.memory_sizes[i]);
+      const auto device = plan_.memory_devices.find(static_cast<std::uint32_t>(i));
+      text_ += fmt::format("  memory {}: {} bytes{}\n", i, plan_.memory_sizes[i],
+                           device == plan_.memory_devices.end() ? "" : device_text(device->second));
     }
     for (std::size_t i = 0; i < plan_.values.size(); ++i) {
       if (plan_.values[i].kind != EValue::Kind::Tensor) continue;
@@ -150,7 +158,7 @@ std::string tensor_text(const PlanTensor& tensor) {
   }
   if (tensor.dynamism == ShapeDynamism::DynamicBound) text += " at most";
   if (tensor.dynamism == ShapeDynamism::DynamicUnbound) text += " unbounded";
-  return text;
+  return text + device_text(tensor.device);
 }
 
 std::string plan_text(const ExecutionPlan& plan) {

@@ -28,7 +28,8 @@ class PteReader {
     TRY_STATUS(read_header());
     TRY_STATUS(find_program());
     result_.version = program_->version();
-    if (result_.version != 0) return fail("version", fmt::format("is {}, not 0", result_.version));
+    if (result_.version != 0)
+      return fail("version", fmt::format("is {}; versions up to 0 are known", result_.version));
     TRY_STATUS(read_segments());
     TRY_STATUS(read_methods());
     return std::move(result_);

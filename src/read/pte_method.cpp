@@ -17,6 +17,7 @@ class MethodReader {
   Result<ExecutionPlan> run() {
     TRY_STATUS(read_names());
     for (std::int64_t size : elements(table_.non_const_buffer_sizes())) plan_.memory_sizes.push_back(size);
+    TRY_STATUS(read_memory_devices());
     for (const auto* value : elements(table_.values())) {
       if (Status status = read_value(*value); !status) {
         status.error().where = fmt::format(".values[{}]{}", plan_.values.size(), status.error().where);
@@ -55,6 +56,22 @@ class MethodReader {
     if (string == nullptr) return fail(place, "is missing");
     TRY_STATUS(take(string->size()));
     return string->str();
+  }
+
+  Status read_memory_devices() {
+    for (const auto* entry : elements(table_.non_const_buffer_device())) {
+      const std::int64_t memory = entry->buffer_idx();
+      if (memory <= 0 || memory >= static_cast<std::int64_t>(plan_.memory_sizes.size()))
+        return fail(".non_const_buffer_device",
+                    fmt::format("memory {} of {}", memory, plan_.memory_sizes.size()));
+      plan_.memory_devices[static_cast<std::uint32_t>(memory)] = device_of(*entry);
+    }
+    return {};
+  }
+
+  template <typename Table>
+  static PlanDevice device_of(const Table& table) {
+    return {static_cast<std::uint8_t>(table.device_type()), table.device_index()};
   }
 
   Status read_names() {
@@ -157,6 +174,7 @@ class MethodReader {
     tensor.constant = table.data_buffer_idx();
     if (const auto* extra = table.extra_tensor_info()) {
       tensor.is_external = extra->location() == et12::TensorDataLocation::External;
+      tensor.device = device_of(*extra);
       if (extra->fully_qualified_name() != nullptr) {
         TRY(tensor.name, text(extra->fully_qualified_name(), ""));
       }

@@ -22,6 +22,14 @@ namespace depute {
 
 enum class ShapeDynamism : std::uint8_t { Static, DynamicBound, DynamicUnbound };
 
+// Where memory is: the CPU, or a device of a kind with a runtime of its own.
+struct PlanDevice {
+  std::uint8_t type = 0;  // ExecuTorch's numbering: 0 the CPU, 1 CUDA
+  std::int8_t index = 0;
+
+  friend bool operator==(const PlanDevice&, const PlanDevice&) = default;
+};
+
 struct PlanTensor {
   int scalar_type = 0;  // ExecuTorch's numbering
   ShapeDynamism dynamism = ShapeDynamism::Static;
@@ -32,6 +40,7 @@ struct PlanTensor {
   std::uint64_t memory_offset = 0;
   bool is_external = false;  // data comes from a .ptd file by name
   std::string name;          // fully qualified; may be empty
+  PlanDevice device;
 };
 
 // A value of a method; the kind decides which fields are used.
@@ -102,8 +111,9 @@ struct ExecutionPlan {
   // Plans only, per instruction: the called index in Program::delegates if an equal delegate is executed
   // instead.
   std::map<std::size_t, std::uint32_t> stood_for;
-  std::vector<std::int32_t> args;          // arguments of all instructions
-  std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
+  std::vector<std::int32_t> args;                      // arguments of all instructions
+  std::vector<std::int64_t> memory_sizes;              // per memory_id; [0] is unused
+  std::map<std::uint32_t, PlanDevice> memory_devices;  // by memory_id; all others are on the CPU
 
   // For plans: returns the index in Program::delegates that a DelegateCall calls.
   std::uint32_t called_delegate(std::size_t instruction) const {

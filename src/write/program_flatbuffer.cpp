@@ -126,8 +126,15 @@ class ProgramBuilder {
     auto operators_vector = builder_.CreateVector(operators);
     auto delegates = build_delegates(method);
     auto sizes = builder_.CreateVector(method.memory_sizes);
+    std::vector<Offset<et12::NonConstBufferDevice>> devices;
+    for (const auto& [memory, device] : method.memory_devices) {
+      devices.push_back(et12::CreateNonConstBufferDevice(builder_, static_cast<std::int32_t>(memory),
+                                                         static_cast<et12::DeviceType>(device.type),
+                                                         device.index));
+    }
+    const auto devices_vector = devices.empty() ? 0 : builder_.CreateVector(devices);
     return et12::CreateExecutionPlan(builder_, name, container, values, inputs, outputs, chains,
-                                     operators_vector, delegates, sizes);
+                                     operators_vector, delegates, sizes, devices_vector);
   }
 
   Offset<Vector<Offset<et12::EValue>>> build_values(const ExecutionPlan& method) {
@@ -190,10 +197,14 @@ class ProgramBuilder {
                                                  static_cast<std::uint32_t>(tensor.memory_offset >> 32));
     }
     Offset<et12::ExtraTensorInfo> extra;
-    if (!tensor.name.empty()) {
+    if (!tensor.name.empty() || tensor.device != PlanDevice()) {
       auto location =
           tensor.is_external ? et12::TensorDataLocation::External : et12::TensorDataLocation::Segment;
-      extra = et12::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(tensor.name), location);
+      Offset<flatbuffers::String> name;
+      if (!tensor.name.empty()) name = builder_.CreateSharedString(tensor.name);
+      extra =
+          et12::CreateExtraTensorInfo(builder_, 0, name, location,
+                                      static_cast<et12::DeviceType>(tensor.device.type), tensor.device.index);
     }
     auto dynamism = static_cast<et12::TensorShapeDynamism>(tensor.dynamism);
     return et12::CreateTensor(builder_, static_cast<std::int8_t>(tensor.scalar_type), 0, sizes, order, false,

@@ -44,7 +44,8 @@ class PteText {
 
  private:
   void add_file() {
-    text_ = fmt::format("pte {} bytes, flatbuffer {} bytes\n", file_.file_bytes, file_.flatbuffer_bytes);
+    text_ = fmt::format("pte {} bytes, flatbuffer {} bytes, schema version {}\n", file_.file_bytes,
+                        file_.flatbuffer_bytes, file_.version);
     for (std::size_t i = 0; i < file_.segments.size(); ++i) {
       text_ += fmt::format("segment {}: {} bytes at {}\n", i, file_.segments[i].size,
                            file_.segment_base + file_.segments[i].offset);

@@ -77,8 +77,8 @@ struct DEPUTE_API SourceLocation {
   std::int32_t line = 0;
   Name module_path;  // "features.0.conv", from nn_module_stack
   Name original_op;  // the operator the user's program called, before decomposition
-  Name custom;       // torch's node.meta["custom"] as JSON, which torch.fx.traceback.annotate and quantizers write
-  Name line_text;    // source line, if the program contains it: "return self.conv(x)"
+  Name custom;  // torch's node.meta["custom"] as JSON, which torch.fx.traceback.annotate and quantizers write
+  Name line_text;  // source line, if the program contains it: "return self.conv(x)"
 
   std::string str() const;  // "model.py:12 (features.0.conv)"; empty if unknown
   // Compares locations without line_text, which the text form of a program omits.

@@ -75,7 +75,8 @@ std::span<const OpLine> symbolic_ops() {
       {"torch.sym_int(Scalar a) -> int", number("executorch_prim::sym_int.Scalar")},
       {"torch.sym_not(Scalar a) -> bool", number("executorch_prim::sym_not.Scalar")},
       {"torch.sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar", number("executorch_prim::sym_ite.Scalar")},
-      {"torch._sym_sqrt(Scalar a) -> float", {.flags = Symbolic, .infer = infer_square_root, .decompose = square_root}},
+      {"torch._sym_sqrt(Scalar a) -> float",
+       {.flags = Symbolic, .infer = infer_square_root, .decompose = square_root}},
       {"math.trunc(Scalar x) -> Scalar", number("executorch_prim::trunc.Scalar")},
       {"aten._assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? "
        "dtype=None, *, Device? device=None, Layout? layout=None) -> ()",

@@ -22,6 +22,9 @@ LEFT_OUT = {
     "aten.sym_storage_offset.default",
 }
 
+# Of older releases of torch, whose archives are read: 2.14 has them no more.
+GONE = {"aten.cholesky.default", "aten.qr.default"}
+
 
 @functools.cache
 def table():
@@ -50,8 +53,12 @@ def comparable(schema):
     return schema.replace("(a -> *)", "(a)")
 
 
+def is_gone(name):
+    return name in GONE and not hasattr(torch.ops.aten, name.split(".")[1])
+
+
 def ops_of(*namespaces):
-    return [schema for schema, _, _ in table() if schema.split(".")[0] in namespaces]
+    return [schema for schema, _, _ in table() if schema.split(".")[0] in namespaces and not is_gone(name_of(schema))]
 
 
 def test_schemas_are_those_of_torch():
@@ -83,7 +90,7 @@ def test_kernels_are_in_the_runtime():
 @pytest.mark.parametrize("flag, tag", [("pointwise", torch.Tag.pointwise), ("random", torch.Tag.nondeterministic_seeded)])
 def test_flags_of_core_operators_agree_with_torchs_tags(flag, tag):
     for schema, flags, _ in table():
-        op = torch_op(name_of(schema)) if schema.startswith("aten.") else None
+        op = torch_op(name_of(schema)) if schema.startswith("aten.") and not is_gone(name_of(schema)) else None
         if op is None or torch.Tag.core not in op.tags or name_of(schema) == "aten.clone.default":
             continue  # clone is tagged pointwise, though it computes nothing
         assert (flag in flags.split()) == (tag in op.tags), name_of(schema)

@@ -388,3 +388,15 @@ lowered(ADD).save("after.pte")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path)
     assert run.returncode == 0 and run.stdout == "interrupted True\n", run.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["after.pte"]
+
+
+def test_the_end_of_python_prints_no_list_of_objects():
+    """A daemon thread keeps them when an error ends the program."""
+    script = f"""
+import threading, time, depute
+edge = depute.to_edge({TEXT!r}.encode())
+threading.Thread(target=lambda: (edge.program.graph, time.sleep(60)), daemon=True).start()
+raise ValueError("the end")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.stderr.splitlines()[-1] == "ValueError: the end"

@@ -29,5 +29,6 @@ def test_upstreams_tests_pass_but_those_listed(found):
 def test_most_of_what_upstream_passes_passes(found):
     reasons, own = listed("upstream_failures.txt", "backend")
     passed = {test for test, outcome in found.items() if outcome == "passed"}
-    assert len(found) == 111 and len(passed) + len(reasons) == 111 - len(own)
+    assert len(found) in (111, 113)  # in 1.4.1 and 1.5.1
+    assert len(passed) + len(reasons) + len(own) == len(found)
     assert len(passed) >= 83, sorted(passed)

@@ -1,5 +1,6 @@
 #include "write/write_pte.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -117,6 +118,23 @@ TEST_F(WritePte, WhatIsWrittenReadsBack) {
     EXPECT_EQ(pte.methods[i].out_spec, plan->methods[i].out_spec);
   }
   EXPECT_EQ(pte.methods[0].delegates[0].compile_specs, plan->methods[0].delegates[0].compile_specs);
+}
+
+TEST_F(WritePte, DevicesOfMemoryAndTensorsReadBack) {
+  Program program = parse(small);
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan) << plan.error().str();
+  ExecutionPlan& method = plan->methods[1];
+  method.memory_devices[1] = {.type = 1, .index = 2};
+  method.tensors.back().device = {.type = 1, .index = 2};
+  ASSERT_TRUE(write_pte(program, *plan, path("out.pte"), {}));
+  const PteContents pte = read();
+  EXPECT_EQ(pte.methods[1].memory_devices, method.memory_devices);
+  EXPECT_EQ(pte.methods[1].tensors.back().device, method.tensors.back().device);
+  EXPECT_EQ(plan_text(pte.methods[1]), plan_text(method));
+  EXPECT_THAT(plan_text(method), ::testing::HasSubstr("bytes on cuda:2\n"));
+  EXPECT_THAT(plan_text(method), ::testing::HasSubstr("f32[2] on cuda:2 = memory 1"));
+  EXPECT_TRUE(pte.methods[0].memory_devices.empty());
 }
 
 TEST_F(WritePte, SegmentsHoldTheBytes) {
