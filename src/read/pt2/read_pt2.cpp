@@ -30,7 +30,7 @@ Status check_version(const Json& root) {
   TRY(std::int64_t major, major_json.integer());
   if (major == schema_major) return {};
   return major_json.fault(fmt::format("schema version {} is not known, only {} is", major, schema_major),
-                          "export the model again with torch 2.8 to 2.13");
+                          "export the model again with torch 2.8 to 2.14");
 }
 
 // Reads the pytrees of arguments and results in torch's notation.

@@ -4,7 +4,7 @@
 //   TRY(auto file, MappedFile::open("mlp.pt2"));
 //   TRY(Program program, read_pt2(file));
 //
-// All layouts up to torch 2.13 are supported (docs/formats.md). Unsupported content is rejected with the
+// All layouts up to torch 2.14 are supported (docs/formats.md). Unsupported content is rejected with the
 // entry, the place in its JSON and the byte offset.
 #pragma once
 

@@ -22,6 +22,7 @@ NAME_OPS = {
     "src/normalize/promote_types.cpp": "the ops it makes",
     "src/normalize/sizes/simplify_positions.cpp": "the ops it makes",
     "src/normalize/sizes/split_joined_batches.cpp": "the ops it makes",
+    "src/normalize/drop_tokens.cpp": "the wrapper that it removes",
     "src/plan/control_flow.cpp": "the instructions it makes",
     "src/plan/flat/flatten.cpp": "the ops it makes",
     "src/plan/index_copy.cpp": "the instructions it makes",
