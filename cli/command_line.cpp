@@ -99,11 +99,11 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
   set_up_process();
   try {
     std::vector<Command> commands = {
-        lower_command(compiler),    explain_command(compiler), doctor_command(compiler),
-        show_command(compiler),     size_command(compiler),    diff_command(compiler),
-        extract_command(compiler),  graph_command(compiler),   profile_command(),
-        backends_command(compiler), verify_command(),          replay_command(),
-        test_backend_command()};
+        lower_command(compiler),   explain_command(compiler),  doctor_command(compiler),
+        show_command(compiler),    size_command(compiler),     diff_command(compiler),
+        extract_command(compiler), graph_command(compiler),    payload_command(),
+        profile_command(),         backends_command(compiler), verify_command(),
+        replay_command(),          test_backend_command()};
     commands.push_back(completion_command(commands));
     commands.push_back(man_command(commands));
     // argv may be empty: a process can be started without a name.

@@ -70,6 +70,7 @@ Command size_command(const Compiler& compiler);
 Command diff_command(Compiler& compiler);
 Command extract_command(Compiler& compiler);
 Command graph_command(Compiler& compiler);
+Command payload_command();
 Command profile_command();
 Command backends_command(Compiler& compiler);
 Command verify_command();

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 import torch
+from executorch.exir._serialize._program import deserialize_pte_binary
 from harness import DEPUTE, depute, lower, read_cases, sample
 from stock_runtime import run_apart
 
@@ -95,3 +96,16 @@ def test_verdicts_are_those_of_the_runtime(name, tmp_path):
         seen[is_sound, outcome == "ok"] += 1
         assert not is_sound or outcome == "ok", f"{told.stdout}{outcome}: {message}"
     assert seen[True, True] > 1 and seen[False, False] > 5, seen
+
+
+@pytest.mark.parametrize("name", ["attn", "multi"])
+def test_the_bytes_of_a_delegate_are_those_that_executorch_reads(name, tmp_path):
+    pte, out = tmp_path / "m.pte", tmp_path / "p.bin"
+    lower(sample(name), pte, "--backend", "xnnpack:max_nodes=3")
+    program = deserialize_pte_binary(pte.read_bytes()).program
+    for plan in program.execution_plan:
+        for number, delegate in enumerate(plan.delegates):
+            done = depute("payload", pte, "--method", plan.name, "--delegate", number, "-o", out)
+            assert done.code == 0, done.stderr
+            assert out.read_bytes() == program.backend_delegate_data[delegate.processed.index].data
+    assert sum(len(plan.delegates) for plan in program.execution_plan) >= 2

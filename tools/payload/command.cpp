@@ -1,0 +1,96 @@
+// depute payload: writes the bytes that a delegate of a .pte hands to its backend, for the vendor's own tools.
+//
+//   depute payload model.pte --delegate 1 -o part.bin       delegate 1 as `depute show model.pte` counts them
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "cli/commands.h"
+#include "read/pte.h"
+#include "support/mapped_file.h"
+#include "support/number_text.h"
+#include "support/output_set.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+struct PayloadArguments {
+  std::string file;
+  std::string method;
+  std::string delegate;
+  std::string output;
+};
+
+Result<const ExecutionPlan*> find_method(const PteContents& pte, const PayloadArguments& arguments) {
+  std::vector<std::string> names;
+  for (const ExecutionPlan& method : pte.methods) {
+    if (method.name == arguments.method) return &method;
+    names.push_back(method.name);
+  }
+  if (arguments.method.empty() && pte.methods.size() == 1) return &pte.methods[0];
+  return failure("usage", "--method",
+                 arguments.method.empty() ? "the program has several methods"
+                                          : fmt::format("there is no method {}", arguments.method),
+                 fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+Result<const PlanDelegate*> find_delegate(const ExecutionPlan& method, const PayloadArguments& arguments) {
+  const std::size_t count = method.delegates.size();
+  const std::string all = fmt::format("method {} has {}", method.name, plural(count, "delegate"));
+  if (arguments.delegate.empty() && count == 1) return &method.delegates[0];
+  if (arguments.delegate.empty() || count == 0) return failure("usage", "--delegate", all, "a number from 0");
+  std::size_t number = 0;
+  const char* last = arguments.delegate.data() + arguments.delegate.size();
+  const auto [stop, error] = std::from_chars(arguments.delegate.data(), last, number);
+  if (error != std::errc() || stop != last || number >= count)
+    return failure("usage", "--delegate", fmt::format("'{}': {}", arguments.delegate, all),
+                   "a number from 0");
+  return &method.delegates[number];
+}
+
+Result<std::string> write_payload(const PayloadArguments& arguments) {
+  OutputSet outputs;
+  outputs.add_input(arguments.file);
+  TRY_STATUS(outputs.reserve("-o", arguments.output));
+  TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.file));
+  TRY(const PteContents pte, read_pte(file->bytes(), arguments.file));
+  TRY(const ExecutionPlan* method, find_method(pte, arguments));
+  TRY(const PlanDelegate* delegate, find_delegate(*method, arguments));
+  const std::span<const std::byte> bytes = delegate_bytes(pte, *delegate, file->bytes());
+  TRY_STATUS(outputs.write(arguments.output,
+                           std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
+  TRY_STATUS(outputs.put_in_place());
+  return fmt::format("{}: {} of {} ({})\n", arguments.output, plural(bytes.size(), "byte"),
+                     printable(delegate->backend_id), printable(method->name));
+}
+
+Result<int> run_payload(const PayloadArguments& arguments) {
+  TRY(const std::string text, write_payload(arguments));
+  return print_out(text);
+}
+
+std::vector<Option> payload_options(PayloadArguments& arguments) {
+  return {
+      {.names = "PROGRAM",
+       .target = &arguments.file,
+       .help = "A .pte file; - is standard input",
+       .is_required = true},
+      {"--delegate", &arguments.delegate, "Which delegate of the method, from 0 as `show` counts them", "N"},
+      {"--method", &arguments.method, "The method, if there are several", "NAME"},
+      {.names = "-o,--output",
+       .target = &arguments.output,
+       .help = "The file to write",
+       .value = "FILE",
+       .is_required = true}};
+}
+
+}  // namespace
+
+Command payload_command() {
+  return make_command<PayloadArguments>("payload", "Write the bytes of a delegate of a .pte file",
+                                        payload_options, run_payload);
+}
+
+}  // namespace depute
