@@ -442,7 +442,8 @@ def from_torch(exported_program: torch.export.ExportedProgram) -> Program:
 
 def save(program: Any, path: str | os.PathLike[str]) -> None:
     """Writes a program. The extension of the path selects the format: .pt2 for an archive that torch.export.load reads
-    (one method, without delegates), .ir for text with all constants, .pte for an ExecuTorch program.
+    (one method, without delegates), .ir for text with all constants and the lines of the model, .pte for an
+    ExecuTorch program.
 
     The file appears only when it is complete.
     """
@@ -454,7 +455,7 @@ def save(program: Any, path: str | os.PathLike[str]) -> None:
         return
     program = as_program(program)
     if ending == ".ir":
-        write_whole(path, program.text(data=True).encode())
+        write_whole(path, program.text(data=True, sources=True).encode())
     elif ending == ".pt2":
         write_whole(path, _depute.pt2_bytes(program._native))
     elif ending == ".pte":

@@ -161,3 +161,40 @@ def test_data_in_files(attention, specs, tmp_path):
     held = written.buffer + b"".join(written.data_files.values())
     assert b"1" * 100 in held and b"2" * 100 in held
     assert (b"1" * 100 in written.buffer) == (not specs)
+
+
+@pytest.mark.parametrize("form", ["pt2", "ir"])
+def test_annotations_of_nodes_stay_with_them(form, tmp_path):
+    """In meta["custom"], from torch.export to files and back, and at what a node is decomposed to."""
+
+    class Noted(torch.nn.Module):
+        def forward(self, x):
+            with torch.fx.traceback.annotate({"stage": 1, "tags": ["a", "b"]}):
+                x = torch.nn.functional.layer_norm(x, [4])
+            return torch.relu(x)
+
+    with torch.fx.traceback.preserve_node_meta():
+        torch.export.save(torch.export.export(Noted(), (torch.ones(2, 4),)), tmp_path / "m.pt2")
+
+    def note(node):
+        """Without what torch itself notes there."""
+        return {key: value for key, value in node.meta.get("custom", {}).items() if not key.startswith("_torchdynamo")}
+
+    def notes(program):
+        return {str(node.target).removesuffix(".default"): note(node) for node in program.graph.nodes if node.op == "call_function"}
+
+    wanted = {"aten.layer_norm": {"stage": 1, "tags": ["a", "b"]}, "aten.relu": {}}
+    program = depute.load(tmp_path / "m.pt2")
+    assert notes(program) == wanted == notes(depute.from_torch(torch.export.load(tmp_path / "m.pt2")))
+    edge = notes(depute.to_edge(program).program)
+    assert len(edge) >= 2 and all((note == wanted["aten.layer_norm"]) == (op != "aten.relu") for op, note in edge.items())
+    depute.save(program, tmp_path / f"again.{form}")
+    assert notes(depute.load(tmp_path / f"again.{form}")) == wanted
+    if form == "pt2":
+        assert notes(torch.export.load(tmp_path / "again.pt2")) == wanted
+
+
+def test_an_annotation_that_is_no_json_is_text():
+    text = 'program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.relu.default(%x) from "m.py":1 "" "" "{nothing"\n  return %a\n}\n'
+    (node,) = depute.parse(text).graph.find_nodes(op="call_function")
+    assert node.meta["custom"] == "{nothing"
