@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 import torch
-from executorch.exir._serialize._program import deserialize_pte_binary
+from executorch.exir import schema
+from executorch.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
 from harness import DEPUTE, depute, lower, read_cases, sample
 from stock_runtime import run_apart
 
@@ -109,3 +110,35 @@ def test_the_bytes_of_a_delegate_are_those_that_executorch_reads(name, tmp_path)
             assert done.code == 0, done.stderr
             assert out.read_bytes() == program.backend_delegate_data[delegate.processed.index].data
     assert sum(len(plan.delegates) for plan in program.execution_plan) >= 2
+
+
+def rewritten(pte, change):
+    """The program as ExecuTorch's serializer writes it after a change."""
+    file = deserialize_pte_binary(pte.read_bytes())
+    change(file.program)
+    pte.write_bytes(bytes(serialize_pte_binary(file)))
+
+
+def test_devices_that_executorch_wrote(tmp_path):
+    pte = tmp_path / "m.pte"
+    lower(sample("mlp"), pte)
+
+    def change(program):
+        (plan,) = program.execution_plan
+        plan.non_const_buffer_device = [schema.NonConstBufferDevice(1, schema.DeviceType.CUDA, 2)]
+        planned = next(each.val for each in plan.values if isinstance(each.val, schema.Tensor) and each.val.allocation_info is not None)
+        planned.extra_tensor_info = schema.ExtraTensorInfo(device_type=schema.DeviceType.CUDA, device_index=3)
+
+    assert " on " not in depute("show", pte).stdout
+    rewritten(pte, change)
+    shown = depute("show", pte).stdout
+    assert re.search(r"memory 1: \d+ bytes on cuda:2\n", shown) and len(re.findall(r"\] on cuda:3 = memory 1", shown)) == 1, shown
+
+
+def test_a_schema_version_that_no_runtime_loads(tmp_path):
+    pte = tmp_path / "m.pte"
+    lower(sample("mlp"), pte)
+    assert ", schema version 0\n" in depute("show", pte).stdout
+    rewritten(pte, lambda program: setattr(program, "version", 1))
+    done = depute("show", pte)
+    assert done.code == 1 and "version: is 1; versions up to 0 are known" in done.stderr
