@@ -2,11 +2,10 @@
 #include "bind.h"
 
 NB_MODULE(_depute, module) {
-#ifdef NDEBUG
   // A daemon thread that still runs when Python ends (of Dask, a notebook, a progress bar) keeps its objects, which
   // Python never frees. nanobind would print each of them, as if the user's program were at fault.
   nanobind::set_leak_warnings(false);
-#endif
+  module.def("set_leak_warnings", &nanobind::set_leak_warnings, "For tests of the package.");
   module.doc() = "Bindings of the compiler's C++ API, for the package depute. Import depute instead.";
   depute::python::bind_data(module);
   depute::python::bind_program(module);

