@@ -11,7 +11,7 @@ import pytest
 from harness import depute, sample
 from measure import ALL, SANITIZED, measured
 
-COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "profile", "backends", "replay", "completion", "man")
+COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "profile", "backends", "replay", "completion", "man")
 COUNT = 4_000 if ALL and not SANITIZED else 200
 CODES = (0, 1, 2, 3)
 WORDS = (
