@@ -56,6 +56,9 @@ def test_memory_ends(name, tmp_path):
         done = run_limited(tmp_path, name, {resource.RLIMIT_AS: bytes_allowed})
         if done.returncode == 127 or b"error while loading shared libraries" in done.stderr:
             break  # the loader's own words
+        if done.returncode == -6 and done.stderr == b"terminate called without an active exception\n":
+            assert list(tmp_path.iterdir()) == []
+            continue  # before main(): what libraries set up there has no memory, and libstdc++ none to tell of it
         assert_whole_or_nothing(tmp_path, done, bytes_allowed)
         failed += done.returncode == 1
     assert failed > 0
@@ -94,7 +97,10 @@ def test_signals_at_any_time(kind, tmp_path):
         else:
             # Before the program runs, the system's own rule holds: the process ends.
             assert process.returncode in (-getattr(signal, kind), 128 + getattr(signal, kind), 1), (number, process.returncode)
-            assert left == [], (number, left)
+            # A signal that comes once all are in place finds them complete.
+            assert left in ([], ["out.json", "out.map", "out.pte"]), (number, left)
+            for path in tmp_path.iterdir():
+                path.unlink()
 
 
 @pytest.mark.parametrize("closed", ["0", "1", "2", "01", "02", "12", "012"])
