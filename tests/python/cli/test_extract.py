@@ -34,8 +34,7 @@ def run_stock(pte, *inputs):
 @pytest.mark.parametrize("ending", ["pt2", "ir"])
 @pytest.mark.parametrize("model", WHOLE, ids=lambda path: path.stem)
 def test_each_delegate_lowers_to_the_same_payload(model, ending, tmp_path):
-    if not model.exists():
-        pytest.skip("exported by another test")
+    assert model.exists(), "tests/models/export_models.py and architectures.py make it"
     whole = lowered(model, tmp_path / "whole.pte")
     delegates = delegates_of(model)
     assert delegates
