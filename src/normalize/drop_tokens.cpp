@@ -29,7 +29,10 @@ Status unwrap(Graph& graph, Node& node) {
   if (!is_known) return node_error(node, "expected a token, an operator and its arguments");
   std::vector<ResultSpec> specs;
   for (const Value* result : node.results().subspan(1)) {
-    if (result->type().kind != Type::Kind::None) specs.push_back({result->name(), result->type()});
+    if (result->type().kind != Type::Kind::None)
+      specs.push_back({result->name(), result->type()});
+    else if (result->has_uses())
+      return node_error(node, "a result that is None is used");
   }
   Node* call = graph.add(node.arg(1).as_symbol(), node.args().subspan(2), node.kwargs(), specs, &node);
   call->debug_handle = node.debug_handle;
