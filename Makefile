@@ -51,7 +51,7 @@ test:  ## all tests: unit and text tests, real models in the stock runtime
 
 test-release:  ## what depends on torch and ExecuTorch, with other releases (RELEASE=previous|newest|crossed, scripts/releases.txt)
 	@scripts/install_system.sh test
-	@scripts/install_python.sh wheel
+	@RELEASE=current scripts/install_python.sh wheel
 	@RELEASE=$(RELEASE) scripts/install_python.sh test
 	@scripts/build.sh release all
 	@scripts/build_wheel.sh --install $(VENV)
