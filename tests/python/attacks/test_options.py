@@ -12,7 +12,7 @@ from harness import depute, sample
 from measure import ALL, SANITIZED, measured
 
 COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "profile", "backends", "replay", "completion", "man")
-COUNT = 4_000 if ALL and not SANITIZED else 200
+COUNT = 4_000 if ALL and not SANITIZED else 400
 CODES = (0, 1, 2, 3)
 WORDS = (
     "", "-", "--", "=", ":", ",", "./", "inside/..", "0", "-1", "1e9", "9" * 40, "nan", "yes", "no", "*", "[", "{", "\\", "'", '"', "%s%n%x", "\n", "\x1b[31m",
