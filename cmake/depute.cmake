@@ -100,6 +100,8 @@ function(depute_unit_tests name)
     return()
   endif()
   add_executable(depute_${name}_tests ${sources})
+  # Half the time of a test is reading headers: eight of a folder share it.
+  set_target_properties(depute_${name}_tests PROPERTIES UNITY_BUILD ${DEPUTE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_link_libraries(depute_${name}_tests PRIVATE depute_options ${ARGN} GTest::gtest GTest::gmock GTest::gtest_main)
   depute_test_headers(depute_${name}_tests)
   add_test(NAME ${name} COMMAND depute_${name}_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -231,6 +231,15 @@ def made(name):
     return from_transformers(kind, how == "dynamic")
 
 
+def import_exporter():
+    """Imports what an export needs, which takes seconds: once, before a process forks one for each model."""
+    import torch
+    import transformers.masking_utils
+    import transformers.modeling_utils  # noqa: F401
+
+    torch.export.export(torch.nn.ReLU(), (torch.zeros(1),), strict=False)
+
+
 def export(name, out):
     import torch
     from io_cases import Case, write_cases
@@ -288,8 +297,8 @@ def main() -> int:
     if not missing:
         print(f"{len(stamps)} architectures are up to date")
         return 0
+    import_exporter()
     import torch
-    import transformers  # noqa: F401  (once, for all processes)
 
     torch.set_num_threads(1)
     fork = multiprocessing.get_context("fork")

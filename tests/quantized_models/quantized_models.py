@@ -23,12 +23,11 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch  # noqa: E402
-import transformers  # noqa: E402, F401  (once, for all processes)
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "models"))
-from architectures import NAMES, made  # noqa: E402
+from architectures import NAMES, import_exporter, made  # noqa: E402
 from quantizers import OF_PT2E, SCHEMES, quantized  # noqa: E402
 from stock_runtime import lower, run_apart  # noqa: E402
 
@@ -120,6 +119,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("names", nargs="*", metavar="NAME", default=NAMES)
     options = parser.parse_args()
+    import_exporter()
     works = [(name, scheme, options.depute) for name in options.names for scheme in options.schemes]
     counts, failed = Counter(), 0
     with multiprocessing.pool.ThreadPool(options.jobs) as pool:

@@ -22,6 +22,7 @@
 #include "depute/program/program.h"
 #include "depute/program/text.h"
 #include "depute/tools/report.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
@@ -35,12 +36,6 @@ std::vector<std::byte> bytes_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   return bytes(text);
-}
-
-template <typename T>
-T must(Result<T> result) {
-  EXPECT_TRUE(result.has_value()) << result.error().str();
-  return std::move(result).value();
 }
 
 TEST(Compiler, InMemoryGivesTheBytesOfTheFile) {

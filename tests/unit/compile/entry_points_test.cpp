@@ -13,23 +13,17 @@
 #include "depute/compiler/compiler.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/to_backend.h"
-#include "depute/program/text.h"
 #include "lower/delegate_parts.h"
 #include "plan/plan.h"
 #include "support/check.h"
 #include "support/guarded.h"
+#include "tests/unit/parse.h"
 #include "write/write_pte.h"
 
 namespace depute {
 namespace {
 
 using ::testing::HasSubstr;
-
-Program parse(const std::string& text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return program ? std::move(*program) : Program();
-}
 
 std::string output_path() {
   return (std::filesystem::temp_directory_path() /

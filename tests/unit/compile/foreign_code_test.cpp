@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 using Throw = std::function<void()>;  // throws, or does nothing
 
-constexpr std::string_view text = R"(program
+constexpr std::string_view two_calls = R"(program
 data "w": f32[2] = [1.0, 2.0]
 method forward(%w: f32[2] = param "w", %x: f32[2]) {
   %a: f32[2] = aten.silu.default(%x)
@@ -35,7 +35,7 @@ method forward(%w: f32[2] = param "w", %x: f32[2]) {
 )";
 
 Program program() {
-  return std::move(*parse_program(text));
+  return std::move(*parse_program(two_calls));
 }
 
 PreprocessResult result_of(std::shared_ptr<const Storage> bytes) {

@@ -22,6 +22,7 @@
 #include "depute/program/program.h"
 #include "depute/program/text.h"
 #include "depute/tools/report.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
@@ -57,13 +58,7 @@ static_assert(cannot_be_made_from<Delegated, Exported, Edge, Executable>);
 static_assert(cannot_be_made_from<Executable, Exported, Edge, Delegated>);
 static_assert(!std::is_constructible_v<Executable, Delegated, std::shared_ptr<const Plan>, WriteOptions>);
 
-constexpr const char* mlp = "tests/models/samples/mlp.pt2";
-
-template <typename T>
-T must(Result<T> result) {
-  EXPECT_TRUE(result.has_value()) << result.error().str();
-  return std::move(result).value();
-}
+constexpr const char* mlp_model = "tests/models/samples/mlp.pt2";
 
 std::string text_of(const Stage& stage) {
   return print(stage.program(), {.originals = true, .sources = true});
@@ -135,7 +130,7 @@ void expect_shared(const T& stage) {
 TEST(Stages, CopiesShareOneProgram) {
   const Compiler compiler;
   const LowerOptions options{.backends = {{"xnnpack"}}};
-  const Exported exported = must(compiler.load(std::string(mlp)));
+  const Exported exported = must(compiler.load(std::string(mlp_model)));
   const Edge edge = must(compiler.to_edge(exported, options));
   const Delegated delegated = must(compiler.to_backend(edge, options));
   const Executable executable = must(to_executorch(delegated));
@@ -153,7 +148,7 @@ TEST(Stages, AProgramOutlivesItsStage) {
   const Compiler compiler;
   std::shared_ptr<const Program> held;
   {
-    const Exported exported = must(compiler.load(std::string(mlp)));
+    const Exported exported = must(compiler.load(std::string(mlp_model)));
     held = exported.shared_program();
   }
   EXPECT_EQ(held.use_count(), 1);
@@ -178,7 +173,7 @@ void expect_no_change(const Compiler& compiler, const Exported& exported, const 
   const Executable executable = must(to_executorch(with_constant));
   const std::string executable_text = text_of(executable);
   must(write(executable));
-  must(compiler.join(exported, {{"again", must(compiler.load(std::string(mlp)))}}));
+  must(compiler.join(exported, {{"again", must(compiler.load(std::string(mlp_model)))}}));
 
   EXPECT_EQ(text_of(exported), exported_text);
   EXPECT_EQ(text_of(quantized), quantized_text);
@@ -192,7 +187,7 @@ void expect_no_change(const Compiler& compiler, const Exported& exported, const 
 TEST(Stages, StepsDoNotChangeStagesThatAreHeld) {
   const Compiler compiler;
   const QuantizeRule rule = must(parse_quantize_rule("linear=8da8w"));
-  for (const char* model : {mlp, "tests/models/samples/multi.pt2", "tests/models/samples/mutbuf.pt2",
+  for (const char* model : {mlp_model, "tests/models/samples/multi.pt2", "tests/models/samples/mutbuf.pt2",
                             "tests/models/samples/cond.pt2"}) {
     SCOPED_TRACE(model);
     const Exported exported = must(compiler.load(std::string(model)));
@@ -200,7 +195,7 @@ TEST(Stages, StepsDoNotChangeStagesThatAreHeld) {
     for (const BackendEntry& backend : compiler.registry().entries())
       expect_no_change(compiler, exported, {.backends = {{backend.name}}, .edge_forms = true});
   }
-  expect_no_change(compiler, must(compiler.load(std::string(mlp))),
+  expect_no_change(compiler, must(compiler.load(std::string(mlp_model))),
                    {.backends = {{"xnnpack"}}, .quantize = {rule}});
 }
 
@@ -324,7 +319,7 @@ TEST(Stages, ConstantsAreAddedBeforeOrAfterLowering) {
 TEST(Stages, LayersAreQuantizedOnce) {
   const Compiler compiler;
   const LowerOptions options{.quantize = {must(parse_quantize_rule("linear=8w"))}};
-  const Exported exported = must(compiler.load(std::string(mlp)));
+  const Exported exported = must(compiler.load(std::string(mlp_model)));
   EXPECT_THAT(exported.quantized().layers, IsEmpty());
   const Exported quantized = must(compiler.quantize(exported, options));
   const std::size_t layers = quantized.quantized().layers.size();
@@ -386,7 +381,7 @@ TEST(Stages, ExplainReportsAllRefusals) {
   EXPECT_EQ(report.nodes.at(0).owner, "no-kernel");
   EXPECT_EQ(report.nodes.at(1).owner, "portable");
 
-  const Delegated whole = must(compiler.lower(must(compiler.load(std::string(mlp)))));
+  const Delegated whole = must(compiler.lower(must(compiler.load(std::string(mlp_model)))));
   const Report good = explain(whole);
   EXPECT_THAT(good.refusals, IsEmpty());
   EXPECT_GT(good.planned.value().memory, 0u);
@@ -427,14 +422,14 @@ TEST_F(StagesFiles, BytesAreThoseOfCompile) {
       if (*backend != 0) options.backends = {{backend}};
       const std::vector<DataFile> ptd =
           with_ptd ? std::vector<DataFile>{{path("m.ptd")}} : std::vector<DataFile>{};
-      const Delegated lowered = must(compiler_.lower(must(compiler_.load(std::string(mlp))), options));
+      const Delegated lowered = must(compiler_.lower(must(compiler_.load(std::string(mlp_model))), options));
       const Executable executable = must(to_executorch(lowered, {.ptd = ptd}));
       EXPECT_EQ(executable.options().ptd, ptd);
       const PteFile file = must(write(executable, path("m.pte")));
       EXPECT_EQ(file.external.size(), with_ptd ? 1u : 0u);
 
-      const Compiled compiled =
-          must(compile(compiler_, {.input = mlp, .lower = options, .output = path("m.pte"), .ptd = ptd}));
+      const Compiled compiled = must(
+          compile(compiler_, {.input = mlp_model, .lower = options, .output = path("m.pte"), .ptd = ptd}));
       expect_files(file);
       EXPECT_EQ(first_difference(compiled.delegated.program(), lowered.program()), std::nullopt);
       EXPECT_EQ(compiled.report.output_bytes, file.pte.size());
@@ -454,11 +449,12 @@ TEST_F(StagesFiles, BytesAreThoseOfCompile) {
 TEST_F(StagesFiles, ReportsAreThoseOfCompile) {
   const LowerOptions options{.backends = {{"xnnpack"}}};
   Report of_compile =
-      must(compile(compiler_,
-                   {.input = mlp, .lower = options, .output = path("m.pte"), .parts = {.splits = true}}))
+      must(
+          compile(compiler_,
+                  {.input = mlp_model, .lower = options, .output = path("m.pte"), .parts = {.splits = true}}))
           .report;
   const Executable executable =
-      must(to_executorch(must(compiler_.lower(must(compiler_.load(std::string(mlp))), options))));
+      must(to_executorch(must(compiler_.lower(must(compiler_.load(std::string(mlp_model))), options))));
   const PteFile file = must(write(executable, path("m.pte")));
   Report of_stages = make_report(executable, file, compiler_.registry(), {.splits = true});
   of_stages.input = of_compile.input;
@@ -472,7 +468,7 @@ TEST_F(StagesFiles, ReportsAreThoseOfCompile) {
 // The page has the memory plan and the bytes of the file, if the report is about a file.
 TEST_F(StagesFiles, PartsOfReportsAreMadeOnRequest) {
   const LowerOptions options{.backends = {{"xnnpack"}}};
-  const Edge edge = must(compiler_.to_edge(must(compiler_.load(std::string(mlp))), options));
+  const Edge edge = must(compiler_.to_edge(must(compiler_.load(std::string(mlp_model))), options));
   EXPECT_EQ(make_report(edge).page, nullptr);
   EXPECT_EQ(make_report(edge).delegated_nodes(), 0u);
   EXPECT_NE(make_report(edge, {.page = true}).page, nullptr);
@@ -486,7 +482,7 @@ TEST_F(StagesFiles, PartsOfReportsAreMadeOnRequest) {
 
 TEST_F(StagesFiles, AFailedWriteLeavesTheFile) {
   std::ofstream(path("m.pte")) << "old";
-  const Edge edge = must(compiler_.to_edge(must(compiler_.load(std::string(mlp)))));
+  const Edge edge = must(compiler_.to_edge(must(compiler_.load(std::string(mlp_model)))));
   const LowerOptions options{.backends = {{"xnnpack"}}, .without_payloads = true};
   const Executable executable = must(to_executorch(must(compiler_.to_backend(edge, options))));
   EXPECT_FALSE(write(executable).has_value());
@@ -498,7 +494,7 @@ TEST_F(StagesFiles, AFailedWriteLeavesTheFile) {
 TEST_F(StagesFiles, AModelThatWasWrittenMeanwhileFailsTheWrite) {
   for (const char* backend : {"", "xnnpack"}) {
     SCOPED_TRACE(backend);
-    std::filesystem::copy_file(mlp, path("m.pt2"), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(mlp_model, path("m.pt2"), std::filesystem::copy_options::overwrite_existing);
     LowerOptions options;
     if (*backend != 0) options.backends = {{backend}};
     const Executable executable =

@@ -14,17 +14,12 @@
 #include "depute/program/text.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
 
 constexpr int thread_count = 4;
-
-template <typename T>
-T must(Result<T> result) {
-  EXPECT_TRUE(result.has_value()) << result.error().str();
-  return std::move(result).value();
-}
 
 // The results of several threads that do the same work at the same time.
 template <typename T>

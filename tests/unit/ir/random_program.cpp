@@ -8,9 +8,9 @@
 namespace depute {
 namespace {
 
-class Generator {
+class ProgramGenerator {
  public:
-  Generator(std::uint32_t seed, int size) : random_(seed), size_(size) {}
+  ProgramGenerator(std::uint32_t seed, int size) : random_(seed), size_(size) {}
 
   Program program(int depth = 0) {
     Program program;
@@ -301,7 +301,7 @@ class Generator {
 }  // namespace
 
 Program random_program(std::uint32_t seed, int size) {
-  return Generator(seed, size).program();
+  return ProgramGenerator(seed, size).program();
 }
 
 }  // namespace depute

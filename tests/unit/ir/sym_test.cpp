@@ -241,9 +241,9 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-class Generator {
+class SymGenerator {
  public:
-  explicit Generator(std::uint32_t seed) : random_(seed) {
+  explicit SymGenerator(std::uint32_t seed) : random_(seed) {
     for (const char* name : {"a", "b", "c"}) symbols[name] = pick(-6, 6);
   }
 
@@ -310,7 +310,7 @@ class Generator {
 
 TEST(SymProperty, SimplificationKeepsValuesBoundsHoldAndTextReadsBack) {
   for (std::uint32_t seed = 0; seed < 8000; ++seed) {
-    Generator generator(seed);
+    SymGenerator generator(seed);
     Sample sample = generator.expression(4);
     std::string text = sample.expr.str();
     auto again = parse_sym(text);

@@ -9,6 +9,7 @@
 #include "depute/program/op.h"
 #include "ir/verify.h"
 #include "lowering_testing.h"
+#include "tests/unit/parse.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {
@@ -41,10 +42,8 @@ const std::shared_ptr<BackendOps>& ops() {
   return all;
 }
 
-Program parse(std::string_view text) {
-  auto program = parse_program(text, "<text>", ops());
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return program ? std::move(*program) : Program();
+Program parse_call(std::string_view text) {
+  return parse(text, ops());
 }
 
 Name registered(const std::string& name, std::string_view pattern = mul_relu,
@@ -81,7 +80,7 @@ TEST(BackendOp, HasASchemaAndIsFoundWithItsPattern) {
 
 TEST(BackendOp, TakesThePlaceOfItsPattern) {
   Name name = registered("unit_test.bound.default");
-  Program program = parse(model);
+  Program program = parse_call(model);
   Program before = clone(program);
   auto count = bind_backend_ops(program, ops(), std::span(&name, 1));
   ASSERT_TRUE(count.has_value()) << count.error().str();
@@ -114,7 +113,7 @@ Origins origins_of(const Node& node) {
 
 TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
   Name name = registered("unit_test.origins.default");
-  Program program = parse(model);
+  Program program = parse_call(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   const Node& node = *program.methods[0]->graph->first();
   Origins want = {{1, 2}, {2, 3}};
@@ -140,13 +139,13 @@ TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
                             registry);
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   EXPECT_EQ(origins_of(*inner(*lowered->program.delegates[0]).graph->first()), want);
-  Program read = parse(print(program, {.sources = true}));
+  Program read = parse_call(print(program, {.sources = true}));
   EXPECT_EQ(origins_of(*read.methods[0]->graph->first()), want);
 }
 
 TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
   Name name = registered("unit_test.restored.default");
-  Program program = parse(model);
+  Program program = parse_call(model);
   Program before = clone(program);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   ASSERT_TRUE(expand_backend_ops(program, BackendOpsToExpand::All).has_value());
@@ -159,7 +158,7 @@ TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
 
 TEST(BackendOp, IsExpandedToItsPattern) {
   Name name = registered("unit_test.expanded.default");
-  Program program = parse(model);
+  Program program = parse_call(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   auto count = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
   ASSERT_TRUE(count.has_value()) << count.error().str();
@@ -177,7 +176,7 @@ method outer(%a: none, %b: none) {
   return %r
 }
 )");
-  Program program = parse(model);
+  Program program = parse_call(model);
   const Name names[] = {Name("unit_test.inner.default"), outer};
   ASSERT_TRUE(bind_backend_ops(program, ops(), names).has_value());
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&outer, 1)).has_value());
@@ -217,7 +216,7 @@ method forward(%x: f32[2], %y: f32[2]) {
 
 TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
   Name name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
-  Program program = parse(model);
+  Program program = parse_call(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::WithoutKernel), 0u);
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::All), 1u);
@@ -225,7 +224,7 @@ TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
 
 TEST(BackendOp, TypesFollowFromThePattern) {
   Name name = registered("unit_test.typed.default");
-  Program program = parse(
+  Program program = parse_call(
       "program\nmethod forward(%x: f32[2, 3], %y: f32[3]) {\n"
       "  %r: f32[2, 3] = unit_test.typed.default(%x, %y)\n  return %r\n}\n");
   const Node& node = *program.methods[0]->graph->first();
@@ -236,7 +235,7 @@ TEST(BackendOp, TypesFollowFromThePattern) {
 
 TEST(BackendOp, MayBeTakenByABackend) {
   Name name = registered("unit_test.taken.default");
-  Program program = parse(model);
+  Program program = parse_call(model);
   ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   auto lowered = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
                               PartitionResult result;
@@ -286,7 +285,7 @@ Name registered_spec(const BackendOpSpec& spec) {
 }
 
 std::string text_after(std::string_view model_text, Name op, bool expanded) {
-  Program program = parse(model_text);
+  Program program = parse_call(model_text);
   auto count = bind_backend_ops(program, ops(), std::span(&op, 1));
   EXPECT_TRUE(count.has_value()) << count.error().str();
   if (expanded) {
@@ -326,7 +325,7 @@ method forward(%x: f32[2]) {
   return %d
 }
 )";
-  Program program = parse(text);
+  Program program = parse_call(text);
   EXPECT_EQ(*bind_backend_ops(program, ops(), std::span(&name, 1)), 1u);
 }
 
@@ -347,8 +346,9 @@ TEST(BackendOp, APatternStandsForTheDefaultsOnly) {
                        .pattern = std::string(scaled_pattern),
                        .schema = "unit_test.flip.default(Tensor x, float scale, bool flip=False) -> Tensor"});
   auto program = [&](const std::string& flip) {
-    return parse("program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.flip.default(%x, 2.0, " +
-                 flip + ")\n  return %r\n}\n");
+    return parse_call(
+        "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.flip.default(%x, 2.0, " + flip +
+        ")\n  return %r\n}\n");
   };
   Program plain = program("false");
   EXPECT_EQ(*expand_backend_ops(plain, BackendOpsToExpand::WithoutKernel), 1u);
@@ -370,7 +370,7 @@ method forward(%x: f32[2, 3]) {
 TEST(BackendOp, WithoutAPatternItIsRefusedOutsideOfADelegate) {
   registered_spec(
       {.name = "unit_test.opaque.default", .schema = "unit_test.opaque.default(Tensor x, int n) -> Tensor"});
-  Program program = parse(opaque_call);
+  Program program = parse_call(opaque_call);
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::All), 0u);
   auto refused = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
   ASSERT_TRUE(is_refused(refused));
@@ -381,7 +381,7 @@ TEST(BackendOp, WithoutAPatternItIsRefusedOutsideOfADelegate) {
 TEST(BackendOp, WithoutAPatternItMayBeTakenByABackend) {
   registered_spec(
       {.name = "unit_test.opaque.default", .schema = "unit_test.opaque.default(Tensor x, int n) -> Tensor"});
-  auto lowered = to_backend("A", parse(opaque_call), {}, registry_of_a_and_b());
+  auto lowered = to_backend("A", parse_call(opaque_call), {}, registry_of_a_and_b());
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   EXPECT_EQ(text_of(*lowered->processed_bytes), "unit_test.opaque.default;");
 }
@@ -390,7 +390,7 @@ TEST(BackendOp, WithoutAPatternItStaysOnItsKernel) {
   registered_spec({.name = "unit_test.own.default",
                    .kernel = "unit_test::own.out",
                    .schema = "unit_test.own.default(Tensor x) -> Tensor"});
-  Program program = parse(
+  Program program = parse_call(
       "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.own.default(%x)\n  return %r\n}\n");
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::WithoutKernel), 0u);
 }
@@ -409,7 +409,7 @@ Result<std::vector<Type>> number(const OpCall&) {
 TEST(BackendOp, MayHaveARuleOfItsOwn) {
   const std::string schema = "unit_test.turned.default(Tensor x) -> Tensor";
   Name name = registered_spec({.name = "unit_test.turned.default", .schema = schema, .infer = turned});
-  Program program = parse(
+  Program program = parse_call(
       "program\nmethod forward(%x: f32[2, 3]) {\n  %r: f32[3, 2] = unit_test.turned.default(%x)\n  return "
       "%r\n}\n");
   const Node& node = *program.methods[0]->graph->first();
@@ -419,7 +419,8 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
 
   auto refused = [](const std::string& op, InferFunction rule) {
     Name wrong = registered_spec({.name = op, .schema = op + "(Tensor x) -> Tensor", .infer = rule});
-    Program call = parse("program\nmethod f(%x: f32[2]) {\n  %r: f32[2] = " + op + "(%x)\n  return %r\n}\n");
+    Program call =
+        parse_call("program\nmethod f(%x: f32[2]) {\n  %r: f32[2] = " + op + "(%x)\n  return %r\n}\n");
     auto given = ops()->find(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
     return given ? "nothing" : given.error().str();
   };
@@ -573,7 +574,7 @@ TEST(BackendOp, WrongOnesAreRefused) {
                ""}),
       HasSubstr("[pattern]"));
   EXPECT_TRUE(is_refused(ops()->add_library("no dots.")));
-  Program program = parse(model);
+  Program program = parse_call(model);
   Name nobody("unit_test.nobody.default");
   EXPECT_TRUE(is_refused(bind_backend_ops(program, ops(), std::span(&nobody, 1))));
 }

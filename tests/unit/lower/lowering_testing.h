@@ -16,14 +16,9 @@
 #include "depute/program/text.h"
 #include "depute/program/walk.h"
 #include "ir/verify.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
-
-inline Program parse(std::string_view text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return std::move(*program);
-}
 
 // A Node of a Graph, a const one of a const one; null if there is none.
 template <typename AnyGraph>

@@ -18,6 +18,7 @@
 #include "depute/program/walk.h"
 #include "ir/node_order.h"
 #include "ir/verify.h"
+#include "lowering_testing.h"
 #include "ops/effects.h"
 #include "partition/tag_data.h"
 #include "regions/grow_regions.h"
@@ -291,12 +292,6 @@ class RandomText {
   int next_ = 0;
   int next_body_ = 0;
 };
-
-Program parse(const std::string& text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program) << program.error().str() << "\n" << text;
-  return program ? std::move(*program) : Program();
-}
 
 // Tags with a meaning that any partitioner could give, or none at all.
 class RandomPartitioner : public Partitioner {
@@ -581,12 +576,6 @@ void count(const Program& before, const Program& program, Seen& seen) {
     const StatefulDelegates stateful(original);
     for (const Node& node : method.graph->nodes()) seen.nested_state += !stateful.called_by(node).empty();
   }
-}
-
-void expect_sound(const Program& program) {
-  std::vector<Diagnostic> faults = verify(program);
-  EXPECT_TRUE(faults.empty()) << faults.front().str() << "\n" << print(program);
-  for (const auto& delegate : program.delegates) expect_sound(*delegate->original);
 }
 
 // True for a refusal that the tags deserve.

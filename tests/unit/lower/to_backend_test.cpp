@@ -6,9 +6,9 @@
 
 #include "depute/backend/partitioners.h"
 #include "depute/program/program.h"
-#include "depute/program/text.h"
 #include "depute/program/walk.h"
 #include "ir/verify.h"
+#include "tests/unit/parse.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {
@@ -39,12 +39,6 @@ Registry registry_with(std::unique_ptr<Backend> backend) {
   return registry;
 }
 
-Program parse(std::string_view text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return std::move(*program);
-}
-
 Result<Lowered> lower(const Program& program, int jobs = 1) {
   Registry registry = registry_with(std::make_unique<EchoBackend>());
   return to_backend(program, TaggedPartitioner({"Echo", {}}), registry, {.jobs = jobs});
@@ -53,12 +47,6 @@ Result<Lowered> lower(const Program& program, int jobs = 1) {
 std::string blob(const Delegate& delegate) {
   auto bytes = delegate.processed_bytes->bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::vector<std::string> ops(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) names.emplace_back(node.op().str());
-  return names;
 }
 
 constexpr std::string_view shared_constant = R"(program
@@ -125,8 +113,7 @@ method forward(%x: f32[2], %y: f32[2]) {
 }
 )"));
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  EXPECT_EQ(ops(*lowered->program.methods[0]->graph),
-            (std::vector<std::string>{"aten.cos.default", "delegate.call", "aten.neg.default"}));
+  EXPECT_EQ(op_names(*lowered->program.methods[0]->graph), "aten.cos.default;delegate.call;aten.neg.default;");
 }
 
 TEST(ToBackend, CycleThroughAnOutsideNodeIsRefusedWithItsPath) {

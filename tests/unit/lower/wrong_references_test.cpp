@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::string_view model = R"(program
+constexpr std::string_view caller = R"(program
 data "w": f32[2] = [1, 2]
 method forward(%w: f32[2] = param "w", %x: f32[2]) {
   graph @then(%u: f32[2], %v: f32[2], %k: f32[2]) {
@@ -39,7 +39,7 @@ std::string code_when(const std::function<void(const Method&, PartitionResult&)>
     spoil(method, result);
     return result;
   });
-  auto lowered = to_backend(parse(model), partitioner, registry);
+  auto lowered = to_backend(parse(caller), partitioner, registry);
   return is_refused(lowered) ? lowered.error().code : "accepted";
 }
 
@@ -63,7 +63,7 @@ TEST(WrongReferences, NullNodeHasAVerdict) {
 }
 
 TEST(WrongReferences, NodeOfAnotherProgramHasAVerdict) {
-  Program other = parse(model);
+  Program other = parse(caller);
   EXPECT_EQ(code_when([&](auto&, PartitionResult& result) {
               result.verdicts.emplace_back(other.methods[0]->graph->first(), Verdict());
             }),
@@ -84,7 +84,7 @@ TEST(WrongReferences, ValueOfABodyMayNotBeCopied) {
 }
 
 TEST(WrongReferences, ValueOfAnotherProgramMayNotBeCopied) {
-  Program other = parse(model);
+  Program other = parse(caller);
   EXPECT_EQ(code_when([&](auto&, PartitionResult& result) {
               result.no_copy.push_back(other.methods[0]->graph->inputs()[0]);
             }),
@@ -100,14 +100,14 @@ TEST(WrongReferences, EmptyTagHasASpec) {
 }
 
 TEST(WrongReferences, PartitionerIsNull) {
-  auto lowered = to_backend(parse(model), {{"forward", nullptr}}, Registry());
+  auto lowered = to_backend(parse(caller), {{"forward", nullptr}}, Registry());
   ASSERT_TRUE(is_refused(lowered));
   EXPECT_EQ(lowered.error().code, "to_backend.no-partitioner");
   EXPECT_THAT(lowered.error().where, HasSubstr("method forward"));
 }
 
 TEST(WrongReferences, TaggingHelpersStandNullConstants) {
-  Program program = parse(model);
+  Program program = parse(caller);
   PartitionResult result = tags(*program.methods[0], {{"a", "t"}});
   result.constant_tags.emplace_back(nullptr, Name("t"));
   tag_constant_data(*program.methods[0], result);
@@ -144,24 +144,24 @@ void expect_group_is_refused(const Program& program, std::vector<const Node*> gr
 }
 
 TEST(WrongReferences, GroupHasANullNode) {
-  Program program = parse(model);
+  Program program = parse(caller);
   expect_group_is_refused(program, {nullptr}, "null node");
   expect_group_is_refused(program, {program.methods[0]->graph->first(), nullptr}, "null node");
 }
 
 TEST(WrongReferences, GroupHasANodeOfAnotherProgram) {
-  Program program = parse(model);
-  Program other = parse(model);
+  Program program = parse(caller);
+  Program other = parse(caller);
   expect_group_is_refused(program, {other.methods[0]->graph->first()}, "is not in method forward");
 }
 
 TEST(WrongReferences, GroupHasTheOutputs) {
-  Program program = parse(model);
+  Program program = parse(caller);
   expect_group_is_refused(program, {program.methods[0]->graph->return_node()}, "return node");
 }
 
 TEST(WrongReferences, ProposalHasNoSupportFunction) {
-  Program program = parse(model);
+  Program program = parse(caller);
   auto result = propose_partitions(program, *program.methods[0], {}, good_options());
   ASSERT_TRUE(is_refused(result));
   EXPECT_EQ(result.error().code, "partition");
@@ -172,7 +172,7 @@ TEST(WrongReferences, OneOfSeveralPartitionersIsNull) {
   partitioners[0] =
       std::make_unique<GroupPartitioner>([](auto&, auto&) { return NodeGroups(); }, good_options());
   SeveralPartitioners several(std::move(partitioners));
-  Program program = parse(model);
+  Program program = parse(caller);
   EXPECT_TRUE(several.ops_to_not_decompose(program).ops.empty());
   auto result = several.partition(program, *program.methods[0]);
   ASSERT_TRUE(is_refused(result));
@@ -228,7 +228,7 @@ TEST(WrongReferences, EntryTellsNoSupport) {
 
 TEST(WrongReferences, MappingBuilderGetsANullNode) {
   DelegateMappingBuilder builder(DelegateMappingBuilder::Identifiers::Generated);
-  Program program = parse(model);
+  Program program = parse(caller);
   Node* node = program.methods[0]->graph->first();
   node->debug_handle = 1;
   auto inserted = builder.insert({node, nullptr});

@@ -4,15 +4,10 @@
 
 #include "depute/program/text.h"
 #include "normalize/passes.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
-
-Program parse(std::string_view text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program) << program.error().str();
-  return program ? std::move(*program) : Program();
-}
 
 Program folded(std::string_view text) {
   Program program = parse(text);

@@ -12,18 +12,13 @@
 #include "depute/program/program.h"
 #include "depute/program/text.h"
 #include "normalize/passes.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Program parse(std::string_view text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return program ? std::move(*program) : Program{};
-}
 
 // One call of almost every op of the table, with all results as outputs.
 Program recorded_calls() {

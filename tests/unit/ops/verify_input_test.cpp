@@ -9,18 +9,13 @@
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/check.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-Program parse(const std::string& text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str() << "\n" << text;
-  return program ? std::move(*program) : Program();
-}
 
 // The fault, or "sound".
 std::string fault(const Program& program) {

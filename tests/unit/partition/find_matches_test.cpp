@@ -35,7 +35,7 @@ std::vector<std::string> names(const PatternMatch& match) {
 }
 
 TEST(FindMatches, TellsNodesAndInputsInThePatternsOrder) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2], %y: f32[2]) {
   %a: f32[2] = op.a.default(%y)
   %b: f32[2] = op.b.default(%x, %a)
@@ -58,7 +58,7 @@ method ab(%left: none, %right: none, %unused: none) {
 
 // A value used twice is one value; two inputs of a pattern may be one value, but none from inside the match.
 TEST(FindMatches, ValuesAreTheSameWhereThePatternSaysSo) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2], %y: f32[2]) {
   %a: f32[2] = op.a.default(%x, %y)
   %b: f32[2] = op.a.default(%x, %x)
@@ -92,7 +92,7 @@ method inner(%x: none, %y: none) {
 }
 
 TEST(FindMatches, NodesWithSeveralResults) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   %v: f32[2], %i: i64[2] = op.split.default(%x)
   %a: f32[2] = op.a.default(%v)
@@ -113,7 +113,7 @@ method second(%x: none) {
 
 // A call that torch's own check would refuse matches nothing, instead of being read past its arguments.
 TEST(FindMatches, HostileCallsMatchNothing) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   %a: f32[2] = aten.relu.default(%x, %x, %x)
   %b: f32[2] = aten.relu.default()
@@ -138,7 +138,7 @@ TEST(FindMatches, WideFansTakeLinearTime) {
     text += fmt::format("  %v{}: f32[2] = op.{}.default(%x)\n", i, i % 2 == 0 ? "a" : "b");
     outputs += fmt::format("{}%v{}", i == 0 ? "" : ", ", i);
   }
-  const Program program = testing::parsed(text + "  return " + outputs + "\n}\n");
+  const Program program = parse(text + "  return " + outputs + "\n}\n");
   const std::vector<PatternMatch> found = matches(program, patterns(R"(
 method pair(%x: none) {
   %1: none = op.a.default(%x)
@@ -157,7 +157,7 @@ TEST(FindMatches, ABoundedNumberOfStepsIsTried) {
     graph += fmt::format("  %v{}: f32[2] = op.add.default(%v{}, %v{})\n", i, i - 1, i - 1);
     pattern += fmt::format("  %v{}: none = op.add.default(%v{}, %v{}) !any_order\n", i, i - 1, i - 1);
   }
-  const Program program = testing::parsed(graph + "  return %v59\n}\n");
+  const Program program = parse(graph + "  return %v59\n}\n");
   EXPECT_THAT(matches(program, patterns(pattern + "  return %v59\n}\n")), IsEmpty());
 }
 
@@ -171,7 +171,7 @@ TEST(FindMatches, PatternsHaveALimitedSize) {
 }
 
 TEST(PatternPartitioner, AsksWhetherAMatchIsAcceptable) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2], %y: f32[4]) {
   %a: f32[2] = op.a.default(%x)
   %b: f32[4] = op.a.default(%y)

@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "depute/program/text.h"
 #include "depute/program/walk.h"
+#include "tests/unit/parse.h"
 
 namespace depute::testing {
 namespace {
@@ -190,14 +190,8 @@ class Checker {
 
 }  // namespace
 
-Program parsed(const std::string& text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return std::move(*program);
-}
-
 Program random_program(std::uint32_t seed) {
-  Program program = parsed(R"(program
+  Program program = parse(R"(program
 data "w": f32[2] = [1, 2]
 data "b": f32[2] = [1, 2]
 data "state": f32[2] = [0, 0]

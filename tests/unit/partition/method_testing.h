@@ -6,10 +6,9 @@
 
 #include "depute/backend/partitioner.h"
 #include "depute/program/program.h"
+#include "tests/unit/parse.h"
 
 namespace depute::testing {
-
-Program parsed(const std::string& text);
 
 // One method, forward, of nodes without effects: %a to %f, %v (a view) and %cond. It has bodies in bodies,
 // constants, a mutated buffer, and several results per node here and there.

@@ -66,7 +66,7 @@ std::unique_ptr<Partitioner> config_partitioner(ProposeOptions options = mine())
 }
 
 TEST(ConfigPartitioner, TakesNeighborsAlongAndUnitesWhatOverlaps) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 data "w": f32[2] = [1, 2]
 method forward(%w: f32[2] = param "w", %x: f32[2], %y: f32[2]) {
   %d: f32[2] = op.dequantize.default(%x)
@@ -90,7 +90,7 @@ method forward(%w: f32[2] = param "w", %x: f32[2], %y: f32[2]) {
 }
 
 TEST(ConfigPartitioner, OneConfigPerOp) {
-  const Program program = testing::parsed("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+  const Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
   std::vector<std::unique_ptr<OpConfig>> configs;
   configs.push_back(std::make_unique<ConvConfig>());
   configs.push_back(std::make_unique<ConvConfig>());
@@ -100,7 +100,7 @@ TEST(ConfigPartitioner, OneConfigPerOp) {
 }
 
 TEST(ConfigPartitioner, KeepsWholeWhatItsConfigsSay) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   %a: f32[2] = op.conv.default(%x, %x, %x)
   %b: f32[2] = op.conv.default(%x, %x)
@@ -134,7 +134,7 @@ class Keeper : public CapabilityPartitioner {
 };
 
 TEST(SeveralPartitioners, KeepWholeWhatAnyOfThemWants) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   %a: f32[2] = op.a.default(%x)
   %b: f32[2] = op.a.default(%x, %x)
@@ -160,7 +160,7 @@ TEST(SeveralPartitioners, TagsAreUniqueWhateverTheNames) {
     text += "  %v" + std::to_string(i) + ": f32[2] = op." + (i % 2 == 0 ? "a" : "b") + ".default(%v" +
             std::to_string(i - 1) + ")\n";
   }
-  const Program program = testing::parsed(text + "  return %v39\n}\n");
+  const Program program = parse(text + "  return %v39\n}\n");
   std::vector<std::shared_ptr<const Partitioner>> both;
   both.push_back(std::make_unique<CapabilityPartitioner>(support_by_op({{"op.a.default", {}}}),
                                                          ProposeOptions{.owner = "a", .spec = {"A", {}}}));
@@ -205,7 +205,7 @@ method forward(%w: f32[2] = param "w", %x: f32[2]) {
 )";
 
 TEST(FilteredPartitioner, APartitionerThatTakesWhateverItSeesIsFoundOut) {
-  const Program program = testing::parsed(small_program);
+  const Program program = parse(small_program);
   auto result =
       controlled(std::make_unique<Greedy>(), {{"off", "node:b"}})->partition(program, *program.methods[0]);
   ASSERT_FALSE(result);
@@ -213,7 +213,7 @@ TEST(FilteredPartitioner, APartitionerThatTakesWhateverItSeesIsFoundOut) {
 }
 
 TEST(FilteredPartitioner, ResultsOfTheCopyAreThoseOfTheProgram) {
-  Program program = testing::parsed(small_program);
+  Program program = parse(small_program);
   program.methods[0]->graph->first()->tag = Name("t");
   const PartitionResult result = partition(
       *controlled(std::make_unique<TaggedPartitioner>(DelegationSpec{"Tagged", {}}), {{"off", "node:b"}}),
@@ -237,7 +237,7 @@ class Careful : public Partitioner {
 };
 
 TEST(FilteredPartitioner, APinKeepsWhatMayNotBeCopied) {
-  const Program program = testing::parsed(small_program);
+  const Program program = parse(small_program);
   auto result =
       controlled(std::make_unique<Careful>(), {{"off", "node:b"}})->partition(program, *program.methods[0]);
   ASSERT_TRUE(result) << result.error().str();
@@ -245,7 +245,7 @@ TEST(FilteredPartitioner, APinKeepsWhatMayNotBeCopied) {
 }
 
 TEST(FilteredPartitioner, WhatIsNotInTheCopyIsRefused) {
-  const Program program = testing::parsed(small_program);
+  const Program program = parse(small_program);
   auto foreign_value = std::make_unique<Careful>();
   foreign_value->given = program.methods[0]->graph->inputs()[0];
   auto foreign_node = std::make_unique<Careful>();
@@ -279,7 +279,7 @@ TEST(PartitionControls, LeaveTheBackendsOwnOptions) {
 
 // A backend's own limit stays when the user asks for more.
 TEST(FilteredPartitioner, AUsersLimitOnlyLowersTheBackends) {
-  const Program program = testing::parsed(small_program);
+  const Program program = parse(small_program);
   ProposeOptions options = mine();
   options.regions.max_nodes = 1;
   const auto take_all = [](const Node&) { return take(); };
@@ -292,12 +292,12 @@ TEST(FilteredPartitioner, AUsersLimitOnlyLowersTheBackends) {
 
 // Delegates that an earlier backend made hold the nodes that a pin names.
 TEST(Pins, NodesInDelegatesAreKnown) {
-  Program program = testing::parsed(small_program);
+  Program program = parse(small_program);
   Pins pins;
   ASSERT_TRUE(pins.add(Pins::Rule::Off, "node:gone"));
   EXPECT_FALSE(pins.check_known(program));
   auto delegate = std::make_unique<Delegate>();
-  delegate->original = std::make_shared<Program>(testing::parsed(R"(program
+  delegate->original = std::make_shared<Program>(parse(R"(program
 method forward(%x: f32[2]) {
   %gone: f32[2] = op.a.default(%x)
   return %gone
@@ -309,9 +309,8 @@ method forward(%x: f32[2]) {
 
 // Backtracking would need 2^64 steps.
 TEST(Pins, HostileExpressionsMatchInLinearTime) {
-  const Program program =
-      testing::parsed("program\nmethod forward(%x: f32[2]) {\n  %" + std::string(64, 'a') +
-                      ": f32[2] = op.a.default(%x)\n  return %x\n}\n");
+  const Program program = parse("program\nmethod forward(%x: f32[2]) {\n  %" + std::string(64, 'a') +
+                                ": f32[2] = op.a.default(%x)\n  return %x\n}\n");
   Pins pins;
   ASSERT_TRUE(pins.add(Pins::Rule::Off, "name:(a*)*(a*)*(a|aa)*b"));
   EXPECT_FALSE(pins.check_known(program));
@@ -355,7 +354,7 @@ TEST(Bodies, ADeepNestIsWalkedWithoutRecursion) {
 
 // No verified program has one; a walk ends all the same.
 TEST(Bodies, ABodyThatCallsItselfEnds) {
-  Program program = testing::parsed(small_program);
+  Program program = parse(small_program);
   Method& method = *program.methods[0];
   method.bodies.push_back(std::make_unique<Graph>(Name("loop")));
   Graph& body = *method.bodies.back();
@@ -368,7 +367,7 @@ TEST(Bodies, ABodyThatCallsItselfEnds) {
 }
 
 TEST(ProposePartitions, AGroupOverTwoGraphsIsAnError) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   graph @each(%x: f32[2]) {
     %i: f32[2] = op.a.default(%x)
@@ -386,7 +385,7 @@ method forward(%x: f32[2]) {
 }
 
 TEST(TagData, AddsNothingTwice) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 data "w": f32[2] = [1, 2]
 data "s": f32[2] = [1, 2]
 method forward(%w: f32[2] = param "w", %s: f32[2] = buffer "s", %x: f32[2]) {

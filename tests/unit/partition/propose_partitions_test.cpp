@@ -3,16 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "depute/program/text.h"
+#include "tests/unit/parse.h"
 
 namespace depute {
 namespace {
-
-Program parse(std::string_view text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return std::move(*program);
-}
 
 NodeSupport support(const Node& node) {
   if (node.op() == "aten.view.default") return take_if_useful();

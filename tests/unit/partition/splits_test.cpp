@@ -20,7 +20,7 @@ bool is_taken(const Node& node) {
          node.op() != "higher_order.cond";
 }
 
-NodeSupport support(const Node& node) {
+NodeSupport own_support(const Node& node) {
   return is_taken(node) ? take() : refuse("op");
 }
 
@@ -28,7 +28,7 @@ PartitionResult propose(const Program& program, RegionOptions regions,
                         std::vector<std::vector<const Node*>> groups = {}) {
   ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}, .regions = std::move(regions)};
   options.groups = std::move(groups);
-  auto result = propose_partitions(program, *program.methods[0], support, std::move(options));
+  auto result = propose_partitions(program, *program.methods[0], own_support, std::move(options));
   EXPECT_TRUE(result) << result.error().str();
   return std::move(*result);
 }
@@ -113,7 +113,7 @@ TEST(Splits, ReasonsHoldWhenPartitionsAreForcedTogether) {
 
 // The result of the second call depends on the first one, though no value leads from one to the other.
 TEST(Splits, KnowsTheOrderOfCallsThatKeepState) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 delegate counter backend "Counter" {
   blob ""
 }
@@ -140,7 +140,7 @@ method forward(%x: f32[2], %y: f32[2]) {
 
 // Each backend's partitions are compared with each other, graph by graph.
 TEST(Splits, PairsAreOfOneBackendAndOneGraph) {
-  const Program program = testing::parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2]) {
   graph @each(%x: f32[2]) {
     %i: f32[2] = aten.abs.default(%x)
@@ -178,7 +178,7 @@ TEST(Splits, ManyPartitionsAndLongPaths) {
   PartitionResult result;
   for (std::uint32_t i = 1; i <= 3 * max_splits; ++i)
     text += fmt::format("  %v{}: f32[2] = aten.{}.default(%v{})\n", i, i % 2 == 0 ? "cos" : "abs", i - 1);
-  const Program program = testing::parsed(fmt::format("{}  return %v{}\n}}\n", text, 3 * max_splits));
+  const Program program = parse(fmt::format("{}  return %v{}\n}}\n", text, 3 * max_splits));
   const Method& method = *program.methods[0];
   Splits all = find_splits(program, method, propose(program, {}));
   EXPECT_EQ(all.pairs.size(), max_splits);

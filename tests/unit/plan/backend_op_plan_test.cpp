@@ -19,7 +19,7 @@ const std::shared_ptr<BackendOps>& ops() {
   return all;
 }
 
-constexpr const char* pattern = R"(program
+constexpr const char* op_pattern = R"(program
 method mul_relu(%a: none, %b: none) {
   %m: none = aten.mul.Tensor(%a, %b)
   %r: none = aten.relu.default(%m)
@@ -29,7 +29,7 @@ method mul_relu(%a: none, %b: none) {
 
 Result<Plan> plan_of(const std::string& name, const std::string& kernel) {
   EXPECT_TRUE(ops()->add_library("plan_test").has_value());
-  EXPECT_TRUE(ops()->add({.name = name, .pattern = pattern, .kernel = kernel}).has_value());
+  EXPECT_TRUE(ops()->add({.name = name, .pattern = op_pattern, .kernel = kernel}).has_value());
   auto program = parse_program("program\nmethod forward(%x: f32[2], %y: f32[2]) {\n  %r: f32[2] = " + name +
                                    "(%x, %y) from \"model.py\":4\n  return %r\n}\n",
                                "<text>", ops());

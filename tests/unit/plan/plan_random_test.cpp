@@ -14,8 +14,8 @@ namespace {
 
 using namespace state_testing;
 
-constexpr std::int64_t rows = 8;
-constexpr std::int64_t columns = 4;
+constexpr std::int64_t row_count = 8;
+constexpr std::int64_t column_count = 4;
 
 // Writes a random method; remembers what each value should hold.
 class RandomProgram {
@@ -29,10 +29,10 @@ class RandomProgram {
     delegate->backend_id = "SomeBackend";
     program.delegates.push_back(std::move(delegate));
     for (int i = 0; i < 2; ++i) {
-      Value* input = graph_->add_input(Name("x"), type(rows));
+      Value* input = graph_->add_input(Name("x"), type(row_count));
       method.inputs.emplace_back();
       Cells cells;
-      for (std::int64_t j = 0; j < rows * columns; ++j) cells.push_back(random_());
+      for (std::int64_t j = 0; j < row_count * column_count; ++j) cells.push_back(random_());
       inputs.push_back(cells);
       add(input, cells);
     }
@@ -53,7 +53,7 @@ class RandomProgram {
 
  private:
   static Type type(std::int64_t height) {
-    return tensor_type(make_tensor(ScalarType::F32, {height, columns}));
+    return tensor_type(make_tensor(ScalarType::F32, {height, column_count}));
   }
   std::size_t pick() { return values_.size() - 1 - random_() % std::min<std::size_t>(values_.size(), 5); }
   void add(Value* value, Cells cells) { values_.emplace_back(value, std::move(cells)); }
@@ -113,8 +113,8 @@ class RandomProgram {
         graph_->add(Name("aten.slice.Tensor"),
                     {Argument::of(value), Argument::of(0), Argument::of(start), Argument::of(start + count)},
                     {}, {{Name("v"), type(count)}});
-    add(node->result(),
-        part(cells, static_cast<std::size_t>(start * columns), static_cast<std::size_t>(count * columns)));
+    add(node->result(), part(cells, static_cast<std::size_t>(start * column_count),
+                             static_cast<std::size_t>(count * column_count)));
   }
 
   void add_split(Value* value, const Cells& cells, std::int64_t height) {

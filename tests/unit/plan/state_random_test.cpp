@@ -15,12 +15,12 @@ namespace {
 
 using namespace state_testing;
 
-constexpr std::int64_t rows = 4;
-constexpr std::int64_t columns = 2;
+constexpr std::int64_t state_rows = 4;
+constexpr std::int64_t state_columns = 2;
 constexpr int buffers = 4;
 
 Type type(std::int64_t height) {
-  return tensor_type(make_tensor(ScalarType::F32, {height, columns}));
+  return tensor_type(make_tensor(ScalarType::F32, {height, state_columns}));
 }
 
 // One that is not known may keep state, which it does for one method only.
@@ -46,7 +46,7 @@ class RandomMethod {
   std::size_t below(std::size_t count) { return random_() % count; }
 
   void add_input(const std::string& name, InputSpec spec) {
-    values_.push_back(graph().add_input(Name(name), type(rows)));
+    values_.push_back(graph().add_input(Name(name), type(state_rows)));
     method_.inputs.push_back(std::move(spec));
   }
 
@@ -88,12 +88,12 @@ class RandomMethod {
                         {self, Argument::of(0), Argument::of(start), Argument::of(height)}, height - start);
       }
       case 4: {
-        Value* over = pick(rows);
-        auto start = static_cast<std::int64_t>(below(static_cast<std::size_t>(rows - height + 1)));
+        Value* over = pick(state_rows);
+        auto start = static_cast<std::int64_t>(below(static_cast<std::size_t>(state_rows - height + 1)));
         return add_call(
             "aten.slice_scatter.default",
             {Argument::of(over), self, Argument::of(0), Argument::of(start), Argument::of(start + height)},
-            rows);
+            state_rows);
       }
       default:
         return add_call("delegate.call",
@@ -110,11 +110,11 @@ class RandomMethod {
     };
     for (int i = 0; i < buffers; ++i) {
       Name key(fmt::format("buffer{}", i));
-      if (below(3) > 0) add({OutputSpec::Kind::BufferMutation, key}, pick(rows));
+      if (below(3) > 0) add({OutputSpec::Kind::BufferMutation, key}, pick(state_rows));
     }
     for (int i = 0; i < 2; ++i) {
       Name name(fmt::format("x{}", i));
-      if (below(3) == 0) add({OutputSpec::Kind::UserInputMutation, name}, pick(rows));
+      if (below(3) == 0) add({OutputSpec::Kind::UserInputMutation, name}, pick(state_rows));
     }
     for (std::size_t i = below(4); i > 0; --i) add({}, pick());
     graph().set_outputs(outputs);
@@ -136,9 +136,10 @@ Program random_program(unsigned seed) {
   }
   for (int i = 0; i < buffers; ++i) {
     std::vector<float> start;
-    for (std::int64_t j = 0; j < rows * columns; ++j) start.push_back(static_cast<float>(random() % 1000));
+    for (std::int64_t j = 0; j < state_rows * state_columns; ++j)
+      start.push_back(static_cast<float>(random() % 1000));
     program.data.emplace(Name(fmt::format("buffer{}", i)),
-                         make_data<float>(ScalarType::F32, {rows, columns}, start));
+                         make_data<float>(ScalarType::F32, {state_rows, state_columns}, start));
   }
   RandomMethod(program, "f", random);
   RandomMethod(program, "g", random);
@@ -174,7 +175,9 @@ class Interpreter {
  private:
   static Cells result_of(const Node& node, const std::map<const Value*, Cells>& values) {
     const Cells& first = values.at(node.operand(0));
-    auto cell = [&](std::size_t arg) { return static_cast<std::size_t>(node.arg(arg).as_int() * columns); };
+    auto cell = [&](std::size_t arg) {
+      return static_cast<std::size_t>(node.arg(arg).as_int() * state_columns);
+    };
     if (node.op() == "aten.alias.default") return first;
     if (node.op() == "aten.add.Tensor") return sum(first, values.at(node.operand(1)));
     if (node.op() == "aten.slice.Tensor") return part(first, cell(2), cell(3) - cell(2));
@@ -202,7 +205,7 @@ TEST(RandomState, IsWhatTheNodesLeave) {
       std::size_t chosen = random() % 2;
       std::vector<Cells> given(2);
       for (Cells& cells : given) {
-        for (std::int64_t i = 0; i < rows * columns; ++i) cells.push_back(random());
+        for (std::int64_t i = 0; i < state_rows * state_columns; ++i) cells.push_back(random());
       }
       std::vector<Cells> wanted = given;
       memory.spoil_arena(random());

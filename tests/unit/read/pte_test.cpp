@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Files of ExecuTorch's own flow; tests run from the top of the tree.
-std::vector<fs::path> samples() {
+std::vector<fs::path> reference_programs() {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator("tests/models/samples/ref")) paths.push_back(entry.path());
   std::ranges::sort(paths);
@@ -46,8 +46,8 @@ void expect_harmless(std::span<const std::byte> bytes) {
 }
 
 TEST(ReadPte, ReadsExecuTorchsFiles) {
-  ASSERT_EQ(samples().size(), 19);
-  for (const fs::path& path : samples()) {
+  ASSERT_EQ(reference_programs().size(), 19);
+  for (const fs::path& path : reference_programs()) {
     auto bytes = file_bytes(path);
     EXPECT_TRUE(is_pte(bytes));
     auto file = read_pte(bytes, path.filename());
@@ -90,7 +90,7 @@ TEST(ReadPte, TruncatedFilesAreHarmless) {
 
 TEST(ReadPte, DamagedFilesAreHarmless) {
   std::mt19937 random(7);
-  for (const fs::path& path : samples()) {
+  for (const fs::path& path : reference_programs()) {
     auto original = file_bytes(path);
     auto parsed = read_pte(original, "x.pte");
     std::size_t interesting = std::min<std::size_t>(original.size(), parsed->flatbuffer_bytes);

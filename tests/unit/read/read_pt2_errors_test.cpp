@@ -14,12 +14,12 @@ using nlohmann::ordered_json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string samples = "tests/models/samples/";
+const std::string samples_folder = "tests/models/samples/";
 
 // The error after `edit` has changed the sample.
 template <typename Edit>
 std::string fault(const std::string& sample, Edit&& edit, const ReadLimits& limits = {}) {
-  EditedArchive archive(samples + sample);
+  EditedArchive archive(samples_folder + sample);
   edit(archive);
   return archive.message({.method = "", .limits = limits});
 }
@@ -108,7 +108,7 @@ TEST(ReadPt2Errors, EveryKindOfArgumentIsRead) {
       {{{"as_string_to_argument", map}}, "{\"a\": none, \"b\": \"text\"}"},
   };
   for (const auto& [argument, spelling] : kinds) {
-    EditedArchive archive(samples + "mlp.pt2");
+    EditedArchive archive(samples_folder + "mlp.pt2");
     archive.graph()["nodes"][1]["inputs"][0]["arg"] = argument;
     auto program = archive.read();
     ASSERT_TRUE(program) << argument.dump() << program.error().str();
@@ -123,7 +123,7 @@ TEST(ReadPt2Errors, EveryKindOfArgumentIsRead) {
 }
 
 TEST(ReadPt2Errors, RareInputsAndResultsAreRead) {
-  EditedArchive archive(samples + "mlp.pt2");
+  EditedArchive archive(samples_folder + "mlp.pt2");
   ordered_json object = {{"name", "obj"}, {"class_fqn", "my.Class"}};
   archive.graph()["inputs"].push_back({{"as_custom_obj", object}});
   archive.signature()["input_specs"].push_back(

@@ -13,17 +13,11 @@ namespace depute {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::grow_valid;
 using ::testing::IsEmpty;
+using testing::S;
 using ::testing::SizeIs;
-
-constexpr Support S = Support::Supported;
-constexpr Support U = Support::Unsupported;
-
-RegionPlan grow(const RegionGraph& graph, const RegionOptions& options = {}) {
-  RegionPlan plan = grow_regions(graph, options);
-  EXPECT_EQ(testing::broken_rule(graph, plan), "");
-  return plan;
-}
+using testing::U;
 
 // A quantized convolution is placed as a whole although its ends are not supported alone.
 TEST(GroupedRegions, AGroupIsSupportedWhateverItsNodesAreAlone) {
@@ -31,9 +25,9 @@ TEST(GroupedRegions, AGroupIsSupportedWhateverItsNodesAreAlone) {
   graph.add_node(U, {});
   graph.add_node(S, {0});
   graph.add_node(U, {1});
-  EXPECT_THAT(grow(graph).region_of, ElementsAre(no_region, 0, no_region));
+  EXPECT_THAT(grow_valid(graph).region_of, ElementsAre(no_region, 0, no_region));
   graph.add_group({0, 1, 2});
-  EXPECT_THAT(grow(graph).region_of, ElementsAre(0, 0, 0));
+  EXPECT_THAT(grow_valid(graph).region_of, ElementsAre(0, 0, 0));
 }
 
 TEST(GroupedRegions, AGroupAroundAnUnsupportedNodeIsDissolvedWithThePath) {
@@ -42,7 +36,7 @@ TEST(GroupedRegions, AGroupAroundAnUnsupportedNodeIsDissolvedWithThePath) {
   graph.add_node(U, {0});
   graph.add_node(S, {1, 0});
   graph.add_group({0, 2});
-  const RegionPlan plan = grow(graph);
+  const RegionPlan plan = grow_valid(graph);
   ASSERT_THAT(plan.dissolved, SizeIs(1));
   EXPECT_EQ(plan.dissolved[0].group, 0U);
   EXPECT_EQ(plan.dissolved[0].enclosed, 1U);
@@ -60,7 +54,7 @@ TEST(GroupedRegions, GroupsThatNeedEachOtherAreMerged) {
   graph.add_node(S, {2});
   graph.add_group({0, 3});
   graph.add_group({1, 2});
-  const RegionPlan plan = grow(graph);
+  const RegionPlan plan = grow_valid(graph);
   EXPECT_THAT(plan.dissolved, IsEmpty());
   EXPECT_THAT(plan.region_of, ElementsAre(0, 0, 0, 0));
 }
@@ -77,7 +71,7 @@ TEST(GroupedRegions, GroupsThatInterleaveLoseTheLaterOne) {
   graph.add_node(S, {4});
   graph.add_group({0, 5});
   graph.add_group({2, 3});
-  const RegionPlan plan = grow(graph);
+  const RegionPlan plan = grow_valid(graph);
   ASSERT_THAT(plan.dissolved, SizeIs(1));
   EXPECT_EQ(plan.dissolved[0].group, 1U);
   EXPECT_THAT(plan.dissolved[0].path, ElementsAre(3, 4, 5, 0, 1, 2));
@@ -92,7 +86,7 @@ TEST(GroupedRegions, AnInnocentGroupComesBack) {
   for (std::uint32_t i = 0; i < 5; ++i) graph.add_node(i == 0 ? U : S, {i});
   graph.add_group({0, 5});
   graph.add_group({2, 4});
-  const RegionPlan plan = grow(graph);
+  const RegionPlan plan = grow_valid(graph);
   ASSERT_THAT(plan.dissolved, SizeIs(1));
   EXPECT_EQ(plan.dissolved[0].group, 0U);
   EXPECT_THAT(plan.dissolved[0].path, ElementsAre(0, 1, 2, 3, 4, 5));
@@ -103,7 +97,7 @@ TEST(GroupedRegions, OverlappingGroupsStayTogether) {
   for (std::uint32_t i = 0; i < 3; ++i) graph.add_node(S, {});
   graph.add_group({0, 1});
   graph.add_group({1, 2});
-  EXPECT_EQ(grow(graph, {.merge_unconnected = false}).regions.size(), 1U);
+  EXPECT_EQ(grow_valid(graph, {.merge_unconnected = false}).regions.size(), 1U);
 }
 
 TEST(GroupedRegions, EmptyAndSingleGroups) {
@@ -112,7 +106,7 @@ TEST(GroupedRegions, EmptyAndSingleGroups) {
   graph.add_node(S, {0});
   graph.add_group({});
   graph.add_group({0});
-  EXPECT_THAT(grow(graph).region_of, ElementsAre(0, 0));
+  EXPECT_THAT(grow_valid(graph).region_of, ElementsAre(0, 0));
 }
 
 TEST(GroupedRegions, AGroupLargerThanTheLimitStaysWhole) {
@@ -120,7 +114,7 @@ TEST(GroupedRegions, AGroupLargerThanTheLimitStaysWhole) {
   graph.add_node(S, {});
   for (std::uint32_t i = 0; i < 5; ++i) graph.add_node(S, {i});
   graph.add_group({1, 2, 3});
-  EXPECT_THAT(grow(graph, {.max_nodes = 2}).region_of, ElementsAre(0, 1, 1, 1, 2, 2));
+  EXPECT_THAT(grow_valid(graph, {.max_nodes = 2}).region_of, ElementsAre(0, 1, 1, 1, 2, 2));
 }
 
 TEST(GroupedRegions, ALongPathLeavesOutItsMiddle) {
@@ -128,7 +122,7 @@ TEST(GroupedRegions, ALongPathLeavesOutItsMiddle) {
   graph.add_node(S, {});
   for (std::uint32_t i = 0; i < 1000; ++i) graph.add_node(i == 500 ? U : S, {i});
   graph.add_group({0, 1000});
-  const RegionPlan plan = grow(graph);
+  const RegionPlan plan = grow_valid(graph);
   ASSERT_THAT(plan.dissolved, SizeIs(1));
   EXPECT_EQ(plan.dissolved[0].enclosed, 501U);
   EXPECT_EQ(plan.dissolved[0].path.size(), 64U);
@@ -145,7 +139,7 @@ TEST(GroupedRegions, GroupsThatNeedEachOtherCannotBothStandApart) {
   graph.add_node(S, {2});
   graph.add_group({0, 3});
   graph.add_group({1, 2});
-  const RegionPlan plan = grow(graph, {.mode = RegionMode::Apart});
+  const RegionPlan plan = grow_valid(graph, {.mode = RegionMode::Apart});
   EXPECT_THAT(plan.region_of, ElementsAre(0, no_region, no_region, 0));
   ASSERT_THAT(plan.dissolved, SizeIs(1));
   EXPECT_THAT(plan.dissolved[0].path, ElementsAre(2, 3, 0, 1));
@@ -158,8 +152,8 @@ TEST(GroupedRegions, AGroupApartDoesNotTakeInWhatLiesBetween) {
   graph.add_node(S, {0});
   graph.add_node(S, {1});
   graph.add_group({0, 2});
-  EXPECT_THAT(grow(graph).region_of, ElementsAre(0, 0, 0));
-  const RegionPlan plan = grow(graph, {.mode = RegionMode::Apart});
+  EXPECT_THAT(grow_valid(graph).region_of, ElementsAre(0, 0, 0));
+  const RegionPlan plan = grow_valid(graph, {.mode = RegionMode::Apart});
   EXPECT_THAT(plan.region_of, ElementsAre(no_region, 0, no_region));
   ASSERT_THAT(plan.dissolved, SizeIs(1));
   EXPECT_EQ(plan.dissolved[0].enclosed, 1U);

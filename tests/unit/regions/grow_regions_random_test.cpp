@@ -15,11 +15,10 @@
 namespace depute {
 namespace {
 
+using testing::all_modes;
 using testing::broken_rule;
 using testing::fewest_regions;
 using testing::random_graph;
-
-constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx};
 
 std::uint32_t count_of(const RegionGraph& graph, Support kind) {
   return static_cast<std::uint32_t>(std::ranges::count(graph.support, kind));

@@ -1,5 +1,7 @@
 #include "tests/unit/regions/grow_regions_testing.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -251,6 +253,12 @@ RegionGraph shuffled(const RegionGraph& graph, std::uint32_t seed) {
   }
   for (std::uint32_t node : graph.outputs) result.outputs.push_back(new_number[node]);
   return result;
+}
+
+RegionPlan grow_valid(const RegionGraph& graph, const RegionOptions& options) {
+  RegionPlan plan = grow_regions(graph, options);
+  EXPECT_EQ(broken_rule(graph, plan), "");
+  return plan;
 }
 
 }  // namespace depute::testing

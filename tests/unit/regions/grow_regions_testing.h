@@ -40,4 +40,13 @@ std::uint32_t fewest_regions(const RegionGraph& graph);
 // The same graph with its nodes in another topological order.
 RegionGraph shuffled(const RegionGraph& graph, std::uint32_t seed);
 
+// Grows regions, and fails the test if they are not valid.
+RegionPlan grow_valid(const RegionGraph& graph, const RegionOptions& options = {});
+
+inline constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx};
+
+inline constexpr Support S = Support::Supported;
+inline constexpr Support U = Support::Unsupported;
+inline constexpr Support N = Support::Neutral;
+
 }  // namespace depute::testing

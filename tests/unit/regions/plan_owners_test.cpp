@@ -17,10 +17,9 @@ namespace depute {
 namespace {
 
 using ::testing::ElementsAre;
-
-constexpr Support S = Support::Supported;
-constexpr Support U = Support::Unsupported;
-constexpr Support N = Support::Neutral;
+using testing::N;
+using testing::S;
+using testing::U;
 
 RegionGraph chain(std::uint32_t nodes) {
   RegionGraph graph;

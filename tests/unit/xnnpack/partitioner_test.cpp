@@ -4,19 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "backends/xnnpack/op_rule.h"
-#include "depute/program/text.h"
+#include "tests/unit/parse.h"
 
 namespace depute::xnnpack {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
-
-Program parsed(const std::string& text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program) << program.error().str();
-  return std::move(*program);
-}
 
 std::unique_ptr<Partitioner> made(const BackendOptions& options = {}) {
   auto partitioner = make_xnnpack_partitioner(options);
@@ -39,7 +33,7 @@ std::vector<std::string> decisions(const Program& program, const Partitioner& pa
 }
 
 TEST(Partitioner, TakesWhatItCanInFewestRegions) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2, 3]) {
   %a: f32[2, 3] = aten.relu.default(%x)
   %b: f32[2, 3] = aten.tan.default(%a)
@@ -52,7 +46,7 @@ method forward(%x: f32[2, 3]) {
 }
 
 TEST(Partitioner, GivesAReasonForEachRefusal) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 dim s0 in [1, 8]
 dim s1 in [1, inf]
 data "w": f32[4, 3] = random(1)
@@ -79,7 +73,7 @@ TEST(Partitioner, UsesOnlyTheRulesItNames) {
 }
 
 TEST(Partitioner, LeavesIslandsThatComputeNothing) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2, 4], %y: f32[2, 4]) {
   %s: f32[2, 2] = aten.slice.Tensor(%x, 1, 0, 2)
   %v: f32[4] = aten.view.default(%s, [4])
@@ -93,7 +87,7 @@ method forward(%x: f32[2, 4], %y: f32[2, 4]) {
 }
 
 TEST(Partitioner, MovesConstantsButNotMutatedBuffers) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 data "w": f32[3] = random(1)
 data "state": f32[3] = random(2)
 method forward(%w: f32[3] = param "w", %state: f32[3] = buffer "state", %x: f32[3]) {
@@ -110,7 +104,7 @@ method forward(%w: f32[3] = param "w", %state: f32[3] = buffer "state", %x: f32[
 }
 
 TEST(Partitioner, ExcludesOpsByName) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[3]) {
   %a: f32[3] = aten.gelu.default(%x)
   %b: f32[3] = aten.mul.Tensor(%a, %x)
@@ -123,7 +117,7 @@ method forward(%x: f32[3]) {
 }
 
 TEST(Partitioner, TakesLayerNormOnRequest) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2, 3]) {
   %y: f32[2, 3], %mean: f32[2, 1], %rstd: f32[2, 1] = aten.native_layer_norm.default(%x, [3], none, none, 1e-05)
   return %y
@@ -139,7 +133,7 @@ TEST(Partitioner, RefusesUnknownOptions) {
 }
 
 TEST(Partitioner, KeepsWholeOnlyWhatItWillTake) {
-  const Program program = parsed(R"(program
+  const Program program = parse(R"(program
 method forward(%x: f32[2, 3], %w: f32[4, 3], %i: f64[2, 3], %j: f64[4, 3]) {
   %a: f32[2, 4] = aten.linear.default(%x, %w)
   %b: f64[2, 4] = aten.linear.default(%i, %j)

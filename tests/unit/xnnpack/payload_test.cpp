@@ -6,8 +6,8 @@
 
 #include "backends/xnnpack/payload/write_payload.h"
 #include "backends/xnnpack/xnnpack_backend.h"
-#include "depute/program/text.h"
 #include "payload_generated.h"
+#include "tests/unit/parse.h"
 
 namespace depute::xnnpack {
 namespace {
@@ -26,12 +26,6 @@ method forward(%w: f32[8, 3, 3, 3] = param "w", %b: f32[8] = param "b", %n: sym_
 }
 )";
 
-Program parsed(const char* text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program) << program.error().str();
-  return std::move(*program);
-}
-
 template <typename T>
 T number_at(std::span<const std::byte> bytes, std::size_t offset) {
   T number;
@@ -40,7 +34,7 @@ T number_at(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 TEST(Payload, StartsWithTheHeader) {
-  auto result = XnnpackBackend().preprocess(parsed(conv_relu), {});
+  auto result = XnnpackBackend().preprocess(parse(conv_relu), {});
   ASSERT_TRUE(result) << result.error().str();
   auto bytes = result->processed_bytes->bytes();
   EXPECT_EQ(number_at<std::uint32_t>(bytes, 0), 0U);
@@ -54,7 +48,7 @@ TEST(Payload, StartsWithTheHeader) {
 }
 
 TEST(Payload, PassesTheVerifierAndDescribesTheGraph) {
-  auto result = XnnpackBackend().preprocess(parsed(conv_relu), {});
+  auto result = XnnpackBackend().preprocess(parse(conv_relu), {});
   ASSERT_TRUE(result) << result.error().str();
   auto bytes = result->processed_bytes->bytes();
   const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data()) + 32;
@@ -79,7 +73,7 @@ TEST(Payload, PassesTheVerifierAndDescribesTheGraph) {
 }
 
 TEST(Payload, ConstantsAreNamedData) {
-  auto result = XnnpackBackend().preprocess(parsed(conv_relu), {});
+  auto result = XnnpackBackend().preprocess(parse(conv_relu), {});
   ASSERT_TRUE(result) << result.error().str();
   ASSERT_EQ(result->data_store_output.size(), 2U);
   EXPECT_EQ(result->data_store_output[0].key, "xnn:w:8x3x3x3:0231");
@@ -89,7 +83,7 @@ TEST(Payload, ConstantsAreNamedData) {
 }
 
 TEST(Payload, MapsNodesToDebugHandles) {
-  auto result = XnnpackBackend().preprocess(parsed(conv_relu), {});
+  auto result = XnnpackBackend().preprocess(parse(conv_relu), {});
   ASSERT_TRUE(result) << result.error().str();
   ASSERT_EQ(result->debug_handle_map.size(), 3U);
   EXPECT_EQ(result->debug_handle_map[0].first, DelegateDebugId("Transpose #1"));
@@ -99,19 +93,19 @@ TEST(Payload, MapsNodesToDebugHandles) {
 }
 
 TEST(Payload, IsTheSameEachTime) {
-  auto a = XnnpackBackend().preprocess(parsed(conv_relu), {});
-  auto b = XnnpackBackend().preprocess(parsed(conv_relu), {});
+  auto a = XnnpackBackend().preprocess(parse(conv_relu), {});
+  auto b = XnnpackBackend().preprocess(parse(conv_relu), {});
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(std::ranges::equal(a->processed_bytes->bytes(), b->processed_bytes->bytes()));
 }
 
 TEST(Payload, RefusesCompileSpecs) {
   const std::vector<CompileSpec> specs = {{"key", {}}};
-  auto result = XnnpackBackend().preprocess(parsed(conv_relu), specs);
+  auto result = XnnpackBackend().preprocess(parse(conv_relu), specs);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "unknown compile spec 'key'");
   const std::vector<CompileSpec> weights = {{"weights", bytes("f8")}};
-  auto other = XnnpackBackend().preprocess(parsed(conv_relu), weights);
+  auto other = XnnpackBackend().preprocess(parse(conv_relu), weights);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().message, "compile spec 'weights' must be f16 or f32");
 }
