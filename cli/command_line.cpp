@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
+#include "tools/run/command.h"
 
 namespace depute {
 
@@ -98,17 +99,18 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
   fill_standard_streams();
   set_up_process();
   try {
+    // argv may be empty: a process can be started without a name.
+    const std::span<char*> all(argv, static_cast<std::size_t>(argc));
+    const std::span<char*> words = all.subspan(all.empty() ? 0 : 1);
     std::vector<Command> commands = {
         lower_command(compiler),   explain_command(compiler),  doctor_command(compiler),
         show_command(compiler),    size_command(compiler),     diff_command(compiler),
         extract_command(compiler), graph_command(compiler),    payload_command(),
-        profile_command(),         backends_command(compiler), verify_command(),
-        replay_command(),          test_backend_command()};
+        run_command(words),        profile_command(),          backends_command(compiler),
+        verify_command(),          replay_command(),           test_backend_command()};
     commands.push_back(completion_command(commands));
     commands.push_back(man_command(commands));
-    // argv may be empty: a process can be started without a name.
-    const std::span<char*> words(argv, static_cast<std::size_t>(argc));
-    const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);
+    const int code = run_words(words, commands);
     clean_up_process();  // ends idle workers here, because the compiler object is never destroyed
     return code;
   } catch (const std::exception& exception) {

@@ -1,6 +1,7 @@
 #include "read/pte.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 
@@ -167,6 +168,18 @@ class PteReader {
 };
 
 }  // namespace
+
+Result<const ExecutionPlan*> find_method(const PteContents& file, const std::string& name) {
+  std::vector<std::string> names;
+  for (const ExecutionPlan& method : file.methods) {
+    if (method.name == name) return &method;
+    names.push_back(method.name);
+  }
+  if (name.empty() && file.methods.size() == 1) return &file.methods[0];
+  return failure("usage", "--method",
+                 name.empty() ? "the program has several methods" : fmt::format("there is no method {}", name),
+                 fmt::format("one of {}", fmt::join(names, ", ")));
+}
 
 bool is_pte(std::span<const std::byte> file) {
   return has_text(file, identifier_position, et12::ProgramIdentifier());

@@ -46,6 +46,10 @@ Result<PteContents> read_pte(std::span<const std::byte> file, const std::string&
 std::span<const std::byte> delegate_bytes(const PteContents& file, const PlanDelegate& delegate,
                                           std::span<const std::byte> bytes);
 
+// The method of this name, or without a name the only one. Fails with the names of all: `name` is the value of
+// --method.
+Result<const ExecutionPlan*> find_method(const PteContents& file, const std::string& name);
+
 // True if the first bytes are those of a .pte file.
 bool is_pte(std::span<const std::byte> file);
 

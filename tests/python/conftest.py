@@ -14,6 +14,11 @@ def pytest_sessionstart(session):
         pytest.exit(f"{DEPUTE} does not exist; run: make build", returncode=1)
 
 
+def pytest_collection_modifyitems(items):
+    """Files that take a minute or more start first, so that no process is left with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture
 def exported():
     """Finds an exported model by name."""

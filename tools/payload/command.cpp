@@ -2,7 +2,6 @@
 //
 //   depute payload model.pte --delegate 1 -o part.bin       delegate 1 as `depute show model.pte` counts them
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 
@@ -22,19 +21,6 @@ struct PayloadArguments {
   std::string delegate;
   std::string output;
 };
-
-Result<const ExecutionPlan*> find_method(const PteContents& pte, const PayloadArguments& arguments) {
-  std::vector<std::string> names;
-  for (const ExecutionPlan& method : pte.methods) {
-    if (method.name == arguments.method) return &method;
-    names.push_back(method.name);
-  }
-  if (arguments.method.empty() && pte.methods.size() == 1) return &pte.methods[0];
-  return failure("usage", "--method",
-                 arguments.method.empty() ? "the program has several methods"
-                                          : fmt::format("there is no method {}", arguments.method),
-                 fmt::format("one of {}", fmt::join(names, ", ")));
-}
 
 Result<const PlanDelegate*> find_delegate(const ExecutionPlan& method, const PayloadArguments& arguments) {
   const std::size_t count = method.delegates.size();
@@ -56,7 +42,7 @@ Result<std::string> write_payload(const PayloadArguments& arguments) {
   TRY_STATUS(outputs.reserve("-o", arguments.output));
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.file));
   TRY(const PteContents pte, read_pte(file->bytes(), arguments.file));
-  TRY(const ExecutionPlan* method, find_method(pte, arguments));
+  TRY(const ExecutionPlan* method, find_method(pte, arguments.method));
   TRY(const PlanDelegate* delegate, find_delegate(*method, arguments));
   const std::span<const std::byte> bytes = delegate_bytes(pte, *delegate, file->bytes());
   TRY_STATUS(outputs.write(arguments.output,

@@ -11,6 +11,8 @@ import pytest
 from harness import depute, sample
 from measure import ALL, SANITIZED, measured
 
+pytestmark = pytest.mark.long
+
 COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "profile", "backends", "replay", "completion", "man")
 COUNT = 4_000 if ALL and not SANITIZED else 400
 CODES = (0, 1, 2, 3)

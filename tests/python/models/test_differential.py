@@ -17,6 +17,8 @@ import transformers.integrations.moe  # noqa: F401  (its operators)
 from architectures import NAMES, path
 from harness import SUPPORTED, depute, sample
 
+pytestmark = pytest.mark.long
+
 # With all nodes, and what backends are asked about.
 STEPS = ("promote-types", "normalize")
 

@@ -13,6 +13,8 @@ from harness import ROOT, assert_close, lower
 from language_models import CONTEXT, SMALL, export
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+pytestmark = pytest.mark.long
+
 NAMES = "llama llama.ops llama.ops.8da4w static_cache.llama static_cache.qwen3.8da4w static_cache.gemma3".split()
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
 # XNNPACK rounds rows that are quantized at run time in another way than torchao does.

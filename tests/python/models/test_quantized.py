@@ -16,6 +16,8 @@ from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeig
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+pytestmark = pytest.mark.long
+
 
 class Call(nn.Module):
     def __init__(self, function, *layers):

@@ -4,10 +4,12 @@ import re
 import subprocess
 import sys
 
+import pytest
 from harness import DEPUTE, ROOT
 
-NAMES = ["timm.test_resnet", "timm.test_vit", "llama:dynamic"]
+pytestmark = pytest.mark.long
 
+NAMES = ["timm.test_resnet", "timm.test_vit", "llama:dynamic"]
 
 SCHEMES = ["static", "dynamic", "8da8w", "8da4w", "4w"]
 

@@ -5,7 +5,10 @@ import re
 import subprocess
 import sys
 
+import pytest
 from harness import DEPUTE, ROOT
+
+pytestmark = pytest.mark.long
 
 
 def test_a_tenth_of_the_operator_samples():

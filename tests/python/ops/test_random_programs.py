@@ -9,11 +9,13 @@ import torch
 from harness import DEPUTE, ROOT, assert_matches_eager, lower
 from io_cases import Case
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("backend", ["portable", "xnnpack"])
 def test_equal_eager(backend):
     script = "tests/random_programs/random_programs.py"
-    command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", backend]
+    command = [sys.executable, script, "--depute", DEPUTE, "--count", "25", "--backend", backend]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
     assert sum(map(int, re.findall(r"\bok(?: in delegates)? (\d+)", done.stdout))) >= 30, done.stdout
@@ -22,7 +24,7 @@ def test_equal_eager(backend):
 @pytest.mark.parametrize("options", [(), ("--quantized",)], ids=["floats", "quantized"])
 def test_what_delegates_take(options):
     script = "tests/random_programs/random_programs.py"
-    command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", "xnnpack", "--delegated", *options]
+    command = [sys.executable, script, "--depute", DEPUTE, "--count", "25", "--backend", "xnnpack", "--delegated", *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
     assert int(re.search(r"\bok in delegates (\d+)", done.stdout)[1]) >= 30, done.stdout

@@ -10,6 +10,8 @@ import sys
 import pytest
 from harness import DEPUTE, ROOT, TIMEOUT, sample
 
+pytestmark = pytest.mark.long
+
 BUILD = DEPUTE.parent
 INCLUDE = ROOT / "include"
 HEADERS = sorted((INCLUDE / "depute").rglob("*.h"))
@@ -187,8 +189,10 @@ def test_every_header_compiles_alone(compiler, installed, tmp_path):
         command = [compiler, *flags, f"-I{installed}/include", source]
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT).stderr
 
+    # What a header lacks one compiler tells; of the other the three that name all are asked.
+    headers = HEADERS if compiler == COMPILERS[0] else sorted((INCLUDE / "depute").glob("*.h"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for header, said in zip(HEADERS, pool.map(compile_one, HEADERS)):
+        for header, said in zip(headers, pool.map(compile_one, headers)):
             assert said == "", header.name
 
 

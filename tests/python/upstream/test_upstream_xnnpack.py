@@ -11,6 +11,8 @@ import executorch.backends.xnnpack
 import pytest
 from upstream_runs import failed, listed, outcomes
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(executorch.backends.xnnpack.__file__).parent / "test"
 SECONDS = {"ops": 120, "quantizer": 300, "models": 1500}  # for one test
 SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"], "quantizer": ["test_representation.py"]}

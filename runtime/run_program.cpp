@@ -1,0 +1,368 @@
+#include "runtime/run_program.h"
+
+#include <dlfcn.h>
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
+#include <executorch/extension/named_data_map/merged_data_map.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "read/pte.h"
+#include "read/read_program.h"
+#include "runtime/counting_allocator.h"
+#include "runtime/runtime_log.h"
+#include "support/mapped_file.h"
+#include "support/try.h"
+
+// Exported by the SDK, in none of its headers.
+namespace executorch::extension::threadpool {
+class ThreadPool {
+ public:
+  bool _unsafe_reset_threadpool(std::uint32_t count);
+};
+ThreadPool* get_threadpool();
+}  // namespace executorch::extension::threadpool
+
+namespace depute {
+namespace {
+
+namespace et = executorch::runtime;
+namespace fs = std::filesystem;
+using executorch::extension::FlatTensorDataMap;
+using executorch::extension::MmapDataLoader;
+using executorch::extension::TensorPtr;
+using MergedDataMap = executorch::extension::merged_data_map::MergedDataMap;
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_since(Clock::time_point start) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+Failure runtime_failure(std::string where, std::string_view what, et::Error error) {
+  std::string message = fmt::format("ExecuTorch's runtime {}: {}", what, et::to_string(error));
+  const std::string logged = take_logged_errors();
+  if (!logged.empty()) message += fmt::format(" ({})", logged);
+  return failure("run", std::move(where), message);
+}
+
+template <typename T>
+Result<T> value_of(et::Result<T> result, const std::string& where, std::string_view what) {
+  if (!result.ok()) return runtime_failure(where, what, result.error());
+  return std::move(result.get());
+}
+
+std::uint64_t heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+std::uint64_t peak_process_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  constexpr std::uint64_t kilobyte = 1024;
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * kilobyte;
+}
+
+Status open_library(const std::string& path, std::string_view what) {
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+  return failure("run", path, fmt::format("{} cannot be loaded: {}", what, dlerror()));
+}
+
+// The folder of the SDK's libraries.
+fs::path library_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&et::runtime_init), &info) == 0) return {};
+  return fs::path(info.dli_fname).parent_path();
+}
+
+// Loads backends and kernels of the SDK that the program uses: the common ones are linked, others take time.
+Status load_what_is_used(const ExecutionPlan& method) {
+  bool lacks_backend = false;
+  bool lacks_kernel = false;
+  for (const PlanDelegate& delegate : method.delegates)
+    lacks_backend |= et::get_backend_class(delegate.backend_id.c_str()) == nullptr;
+  for (const PlanOperator& op : method.operators) lacks_kernel |= op.name.starts_with("quantized_decomposed::");
+  if (!lacks_backend && !lacks_kernel) return {};
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(library_folder(), error)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_wanted = (lacks_backend && name.starts_with("libexecutorch_backend_")) ||
+                           (lacks_kernel && name == "libexecutorch_kernels_quantized.so");
+    // One that does not load lacks its vendor's libraries: the runtime will say that the backend is missing.
+    if (is_wanted) (void)dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  }
+  return {};
+}
+
+// A loaded method with all that it refers to, which is destroyed after it.
+class LoadedMethod {
+ public:
+  static Result<std::unique_ptr<LoadedMethod>> load(const RunRequest& request, const ExecutionPlan& plan);
+
+  // Sets the inputs and executes. Returns the time of both.
+  Result<std::uint64_t> call(const RunCall& arguments);
+  Result<std::vector<RunOutput>> outputs();
+  RunMemory memory() const;
+  std::vector<std::byte> dump();
+
+ private:
+  explicit LoadedMethod(const ExecutionPlan& plan) : plan_(plan) {}
+  Status open(const RunRequest& request);
+  Status plan_memory(const et::MethodMeta& meta);
+  Status provide_outputs(const et::MethodMeta& meta);
+  Result<et::EValue> input(std::size_t index, const TensorData& data);
+
+  const ExecutionPlan& plan_;
+  std::string name_;
+  std::optional<MmapDataLoader> loader_;
+  std::vector<MmapDataLoader> data_loaders_;
+  std::vector<FlatTensorDataMap> data_maps_;
+  std::optional<MergedDataMap> merged_data_;
+  std::optional<et::Program> program_;
+  CountingAllocator method_allocator_;
+  CountingAllocator temporary_allocator_;
+  std::vector<AlignedMemory> arenas_;
+  std::vector<et::Span<std::uint8_t>> spans_;
+  std::optional<et::HierarchicalAllocator> planned_;
+  std::optional<et::MemoryManager> manager_;
+  std::unique_ptr<executorch::etdump::ETDumpGen> tracer_;
+  std::vector<AlignedMemory> output_memory_;
+  std::vector<AlignedMemory> input_memory_;
+  std::vector<TensorPtr> input_tensors_;
+  std::optional<et::Method> method_;
+  RunMemory memory_;
+};
+
+Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(const RunRequest& request, const ExecutionPlan& plan) {
+  std::unique_ptr<LoadedMethod> loaded(new LoadedMethod(plan));
+  TRY_STATUS(loaded->open(request));
+  return loaded;
+}
+
+Result<MmapDataLoader> open_data(const std::string& path) {
+  return value_of(MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock), path, "cannot open the file");
+}
+
+Status LoadedMethod::open(const RunRequest& request) {
+  name_ = request.method;
+  TRY(MmapDataLoader loader, open_data(request.program));
+  loader_.emplace(std::move(loader));
+  data_loaders_.reserve(request.data_files.size());
+  data_maps_.reserve(request.data_files.size());
+  std::vector<const et::NamedDataMap*> maps;
+  for (const std::string& path : request.data_files) {
+    TRY(MmapDataLoader data, open_data(path));
+    data_loaders_.push_back(std::move(data));
+    TRY(FlatTensorDataMap map, value_of(FlatTensorDataMap::load(&data_loaders_.back()), path, "cannot read the file"));
+    data_maps_.push_back(std::move(map));
+    maps.push_back(&data_maps_.back());
+  }
+  if (maps.size() > 1) {
+    TRY(MergedDataMap merged, value_of(MergedDataMap::load({maps.data(), maps.size()}), request.data_files.back(),
+                               "cannot join the .ptd files"));
+    merged_data_.emplace(std::move(merged));
+    maps = {&*merged_data_};
+  }
+  TRY(et::Program program,
+      value_of(et::Program::load(&*loader_, et::Program::Verification::InternalConsistency), request.program,
+               "cannot load the program"));
+  program_.emplace(std::move(program));
+  TRY(const et::MethodMeta meta, value_of(program_->method_meta(name_.c_str()), name_, "cannot find the method"));
+  TRY_STATUS(plan_memory(meta));
+  manager_.emplace(&method_allocator_, &*planned_, &temporary_allocator_);
+  if (request.is_traced) tracer_ = std::make_unique<executorch::etdump::ETDumpGen>();
+  const std::uint64_t heap_before = heap_bytes();
+  TRY(et::Method method,
+      value_of(program_->load_method(name_.c_str(), &*manager_, tracer_.get(), maps.empty() ? nullptr : maps[0]),
+               name_, "cannot load the method"));
+  method_.emplace(std::move(method));
+  const std::uint64_t heap = heap_bytes() - std::min(heap_before, heap_bytes());
+  memory_.method = method_allocator_.used_size();
+  memory_.loading = heap - std::min<std::uint64_t>(heap, memory_.method);
+  return provide_outputs(meta);
+}
+
+Status LoadedMethod::plan_memory(const et::MethodMeta& meta) {
+  for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    TRY(const std::int64_t size, value_of(meta.memory_planned_buffer_size(i), name_, "cannot tell its memory"));
+    arenas_.push_back(allocate_aligned(static_cast<std::size_t>(size)));
+    if (arenas_.back() == nullptr)
+      return failure("run", name_, fmt::format("there is no memory for the {} bytes that it plans", size));
+    spans_.emplace_back(static_cast<std::uint8_t*>(arenas_.back().get()), static_cast<std::size_t>(size));
+    memory_.planned += static_cast<std::uint64_t>(size);
+  }
+  planned_.emplace(et::Span<et::Span<std::uint8_t>>(spans_.data(), spans_.size()));
+  return {};
+}
+
+Status LoadedMethod::provide_outputs(const et::MethodMeta& meta) {
+  for (std::size_t i = 0; i < meta.num_outputs(); ++i) {
+    const et::Result<et::TensorInfo> info = meta.output_tensor_meta(i);
+    if (!info.ok() || info->is_memory_planned() || !method_->get_output(i).isTensor()) continue;
+    if (method_->get_output(i).toTensor().const_data_ptr() != nullptr) continue;  // an input, or a constant
+    output_memory_.push_back(allocate_aligned(info->nbytes()));
+    memory_.outputs += info->nbytes();
+    const et::Error error = method_->set_output_data_ptr(output_memory_.back().get(), info->nbytes(), i);
+    if (error != et::Error::Ok) return runtime_failure(fmt::format("output {} of {}", i, name_), "takes no memory", error);
+  }
+  (void)take_logged_errors();  // of outputs that are no tensors
+  return {};
+}
+
+Result<et::EValue> LoadedMethod::input(std::size_t index, const TensorData& data) {
+  const EValue& value = plan_.values[static_cast<std::size_t>(plan_.inputs[index])];
+  const std::span<const std::byte> bytes = data.dense_bytes();
+  const auto number = [&]<typename T>(T result) {
+    std::memcpy(&result, bytes.data(), sizeof result);
+    return et::EValue(result);
+  };
+  if (value.kind == EValue::Kind::Int) return number(std::int64_t{});
+  if (value.kind == EValue::Kind::Double) return number(double{});
+  if (value.kind == EValue::Kind::Bool) return et::EValue(bytes[0] != std::byte{0});
+  const PlanTensor& tensor = plan_.tensors[value.first];
+  std::vector<executorch::aten::SizesType> sizes;
+  for (const SymInt& size : data.type.sizes) sizes.push_back(static_cast<executorch::aten::SizesType>(size.value()));
+  AlignedMemory memory = allocate_aligned(bytes.size());
+  std::memcpy(memory.get(), bytes.data(), bytes.size());
+  input_memory_.push_back(std::move(memory));
+  input_tensors_.push_back(executorch::extension::make_tensor_ptr(
+      std::move(sizes), input_memory_.back().get(), {tensor.dim_order.begin(), tensor.dim_order.end()}, {},
+      static_cast<executorch::aten::ScalarType>(tensor.scalar_type)));
+  return et::EValue(*input_tensors_.back());
+}
+
+Result<std::uint64_t> LoadedMethod::call(const RunCall& arguments) {
+  // What the runtime kept no copy of has to stay until the call's results are read.
+  input_tensors_.clear();
+  input_memory_.clear();
+  std::vector<et::EValue> values;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    TRY(et::EValue value, input(i, arguments[i]));
+    values.push_back(std::move(value));
+  }
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const et::Error error = method_->set_input(values[i], i);
+    if (error != et::Error::Ok)
+      return runtime_failure(fmt::format("input {} of {}", i, name_), "refuses it", error);
+  }
+  if (tracer_ != nullptr) tracer_->create_event_block("Execute");
+  const et::Error error = method_->execute();
+  const std::uint64_t ns = ns_since(start);
+  if (error != et::Error::Ok) return runtime_failure(name_, "cannot execute it", error);
+  return ns;
+}
+
+// The elements in row-major order.
+Result<TensorData> data_of(const executorch::aten::Tensor& tensor, const std::string& where) {
+  const auto dtype = scalar_type_from_executorch(static_cast<int>(tensor.scalar_type()));
+  if (!dtype) return failure("run", where, "its element type is unknown");
+  Dims sizes;
+  Dims strides;
+  for (const auto size : tensor.sizes()) sizes.push_back(size);
+  for (const auto stride : tensor.strides()) strides.push_back(stride);
+  const auto* bytes = static_cast<const std::byte*>(tensor.const_data_ptr());
+  if (bytes == nullptr && tensor.nbytes() > 0) return failure("run", where, "it has no data");
+  TensorData data{make_tensor(*dtype, std::move(sizes), std::move(strides)), 0,
+                  Storage::owned(std::vector<std::byte>(bytes, bytes + tensor.nbytes()))};
+  return make_data(make_tensor(*dtype, data.type.sizes),
+                   [&] {
+                     const TensorData dense = data.contiguous();
+                     const auto view = dense.dense_bytes();
+                     return std::vector<std::byte>(view.begin(), view.end());
+                   }());
+}
+
+template <typename T>
+TensorData number_data(ScalarType dtype, T number) {
+  return make_data<T>(dtype, {}, {number});
+}
+
+Result<std::vector<RunOutput>> LoadedMethod::outputs() {
+  std::vector<RunOutput> outputs;
+  for (std::size_t i = 0; i < method_->outputs_size(); ++i) {
+    const et::EValue& value = method_->get_output(i);
+    const std::string where = fmt::format("output {} of {}", i, name_);
+    if (value.isNone()) {
+      outputs.push_back({.is_none = true, .data = {}});
+    } else if (value.isTensor()) {
+      TRY(TensorData data, data_of(value.toTensor(), where));
+      outputs.push_back({.is_none = false, .data = std::move(data)});
+    } else if (value.isInt()) {
+      outputs.push_back({.is_none = false, .data = number_data(ScalarType::I64, value.toInt())});
+    } else if (value.isDouble()) {
+      outputs.push_back({.is_none = false, .data = number_data(ScalarType::F64, value.toDouble())});
+    } else if (value.isBool()) {
+      const std::uint8_t byte = value.toBool() ? 1 : 0;
+      outputs.push_back({.is_none = false, .data = number_data(ScalarType::Bool, byte)});
+    } else {
+      return failure("run", where, "it is neither a tensor nor a number");
+    }
+  }
+  return outputs;
+}
+
+RunMemory LoadedMethod::memory() const {
+  RunMemory memory = memory_;
+  memory.temporary = temporary_allocator_.most_used();
+  memory.process = peak_process_bytes();
+  return memory;
+}
+
+std::vector<std::byte> LoadedMethod::dump() {
+  if (tracer_ == nullptr) return {};
+  const auto result = tracer_->get_etdump_data();
+  const auto* bytes = static_cast<const std::byte*>(result.buf);
+  std::vector<std::byte> copy(bytes, bytes + result.size);
+  std::free(result.buf);
+  return copy;
+}
+
+}  // namespace
+
+Result<RunResult> run_program(const RunRequest& request) {
+  keep_runtime_log();
+  et::runtime_init();
+  for (const std::string& plugin : request.plugins)
+    TRY_STATUS(open_library(fs::absolute(plugin).string(), "the plug-in"));
+  TRY(const std::shared_ptr<const MappedFile> file, open_input(request.program));
+  TRY(const PteContents pte, read_pte(file->bytes(), request.program));
+  TRY(const ExecutionPlan* plan, find_method(pte, request.method));
+  TRY_STATUS(load_what_is_used(*plan));
+  if (request.threads > 0)
+    executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(
+        static_cast<std::uint32_t>(request.threads));
+
+  RunResult result{.program = request.program, .method = plan->name};
+  RunRequest named = request;
+  named.method = plan->name;
+  const Clock::time_point start = Clock::now();
+  TRY(const std::unique_ptr<LoadedMethod> method, LoadedMethod::load(named, *plan));
+  result.load_ns = ns_since(start);
+  result.call_ns.resize(request.calls.size());
+  for (std::uint64_t round = 0; round < request.repeat; ++round) {
+    for (std::size_t call = 0; call < request.calls.size(); ++call) {
+      TRY(const std::uint64_t ns, method->call(request.calls[call]));
+      result.call_ns[call].push_back(ns);
+      if (round > 0) continue;
+      TRY(std::vector<RunOutput> outputs, method->outputs());
+      result.outputs.push_back(std::move(outputs));
+    }
+  }
+  result.memory = method->memory();
+  result.dump = method->dump();
+  return result;
+}
+
+}  // namespace depute

@@ -1,0 +1,14 @@
+// What ExecuTorch's runtime logs, kept for errors in place of standard error.
+#pragma once
+
+#include <string>
+
+namespace depute {
+
+// Registers the log; called once. From then on a check of the runtime that fails ends the process with its message.
+void keep_runtime_log();
+
+// The errors logged since the last call, one after the other.
+std::string take_logged_errors();
+
+}  // namespace depute

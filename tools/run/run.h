@@ -1,0 +1,79 @@
+// `depute run`: what is asked of ExecuTorch's runtime, and what it answered. The runtime is called by the program
+// depute-run (runtime/), so that the compiler links none of it.
+//
+//   TRY(const PteContents pte, read_pte(bytes, "model.pte"));
+//   RunRequest request{.program = "model.pte", .method = "forward"};
+//   TRY(request.calls, calls_of_arrays(pte.methods[0], arrays));
+//   TRY(const RunResult result, run_program(request));        // runtime/run_program.h
+//   print(run_text(result));
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "depute/program/data.h"
+#include "depute/program/result.h"
+#include "schema/execution_plan.h"
+
+namespace depute {
+
+// The arguments of one call, in the order of the method's inputs. Numbers are tensors without dimensions.
+using RunCall = std::vector<TensorData>;
+
+struct RunRequest {
+  std::string program;
+  std::string method;
+  std::vector<std::string> data_files = {};  // .ptd
+  std::vector<std::string> plugins = {};     // shared libraries that register backends or kernels
+  std::vector<RunCall> calls = {};           // state is kept from call to call
+  std::uint64_t repeat = 1;                  // how often all calls are made; results are those of the first time
+  int threads = 0;                           // 0: as many as the runtime chooses
+  bool is_traced = false;
+};
+
+// Memory in bytes. Sizes of allocators are those that an application has to provide.
+struct RunMemory {
+  std::uint64_t method = 0;     // method allocator: tables of values and instructions, and what delegates keep
+  std::uint64_t planned = 0;    // arenas for values
+  std::uint64_t temporary = 0;  // most that kernels and delegates asked the temporary allocator for at once
+  std::uint64_t outputs = 0;    // results that the program has no memory for
+  std::uint64_t loading = 0;    // what loading took from the heap otherwise, packed weights for instance
+  std::uint64_t process = 0;    // highest resident size of the process
+};
+
+struct RunOutput {
+  bool is_none = false;
+  TensorData data = {};
+};
+
+struct RunResult {
+  std::string program;
+  std::string method;
+  std::uint64_t load_ns = 0;
+  std::vector<std::vector<std::uint64_t>> call_ns = {};  // of each call, one for each repetition
+  RunMemory memory = {};
+  std::vector<std::vector<RunOutput>> outputs = {};  // of each call
+  std::vector<std::byte> dump = {};                  // ETDump, if traced
+};
+
+// "forward(f32[2, 16]) -> (f32[2, 4])", with upper bounds for sizes that are open.
+std::string signature(const ExecutionPlan& method);
+
+// A call with these arrays: by their order, or by number if they are called arr_0, arr_1, ... (numpy.savez without
+// names). Fails with the signature if they do not fit. Arrays are made as dense as the method has them.
+Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays, const std::string& file);
+
+// A call with random numbers, the same each time: floats of a normal distribution, integers and bools 0 or 1. Open sizes
+// have their upper bounds.
+Result<RunCall> random_call(const ExecutionPlan& method);
+
+// The results of all calls as arrays: "output_0", of several calls "call_1.output_0". Leaves out what is none.
+NamedArrays result_arrays(const RunResult& result);
+
+std::string run_text(const RunResult& result, bool has_color);
+std::string run_json(const RunResult& result);
+
+}  // namespace depute

@@ -1,0 +1,210 @@
+// The calls of a run: arrays of a file or random numbers, checked against the method's inputs before the runtime gets them.
+//
+//   f32[2, 8] for forward(f32[2, 16])   error[usage]: x.npz: input 0 ('x') is f32[2, 8], not f32[2, 16]
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <random>
+
+#include "kernels/tensors.h"
+#include "plan/plan_text.h"
+#include "support/number_text.h"
+#include "support/try.h"
+#include "tools/run/run.h"
+
+namespace depute {
+namespace {
+
+const EValue& input_value(const ExecutionPlan& method, std::size_t input) {
+  return method.values[static_cast<std::size_t>(method.inputs[input])];
+}
+
+std::string value_text(const ExecutionPlan& method, std::int32_t index) {
+  const EValue& value = method.values[static_cast<std::size_t>(index)];
+  switch (value.kind) {
+    case EValue::Kind::Tensor:
+      return tensor_text(method.tensors[value.first]);
+    case EValue::Kind::Int:
+      return "int";
+    case EValue::Kind::Bool:
+      return "bool";
+    case EValue::Kind::Double:
+      return "float";
+    case EValue::Kind::Null:
+      return "none";
+    case EValue::Kind::String:
+      return "text";
+    default:
+      return "list";
+  }
+}
+
+std::string values_text(const ExecutionPlan& method, const std::vector<std::int32_t>& indices) {
+  std::vector<std::string> texts;
+  for (const std::int32_t index : indices) texts.push_back(value_text(method, index));
+  return fmt::format("({})", fmt::join(texts, ", "));
+}
+
+// Element type and sizes that an array must have; numbers have no dimensions.
+struct Expected {
+  ScalarType dtype = ScalarType::F32;
+  const PlanTensor* tensor = nullptr;  // null: a number
+};
+
+Result<Expected> expected_input(const ExecutionPlan& method, std::size_t input) {
+  const EValue& value = input_value(method, input);
+  const std::string where = fmt::format("input {} of {}", input, method.name);
+  switch (value.kind) {
+    case EValue::Kind::Int:
+      return Expected{.dtype = ScalarType::I64};
+    case EValue::Kind::Bool:
+      return Expected{.dtype = ScalarType::Bool};
+    case EValue::Kind::Double:
+      return Expected{.dtype = ScalarType::F64};
+    case EValue::Kind::Tensor: {
+      const PlanTensor& tensor = method.tensors[value.first];
+      const auto dtype = scalar_type_from_executorch(tensor.scalar_type);
+      if (!dtype) return failure("run", where, fmt::format("it has the unknown element type {}", tensor.scalar_type));
+      return Expected{*dtype, &tensor};
+    }
+    default:
+      return failure("run", where,
+                     fmt::format("inputs of the kind '{}' are not supported",
+                                 value_text(method, method.inputs[input])),
+                     "tensors and numbers are");
+  }
+}
+
+bool fits(const TensorType& type, const PlanTensor& tensor) {
+  if (type.rank() != tensor.sizes.size()) return false;
+  for (std::size_t dim = 0; dim < type.rank(); ++dim) {
+    const std::int64_t size = type.sizes[dim].value();
+    const bool is_static = tensor.dynamism == ShapeDynamism::Static;
+    if (is_static ? size != tensor.sizes[dim] : size > tensor.sizes[dim]) return false;
+  }
+  return true;
+}
+
+// The elements one after the other in the tensor's order of dimensions.
+TensorData ordered(const TensorData& data, const PlanTensor& tensor) {
+  if (std::ranges::is_sorted(tensor.dim_order)) return data.contiguous();
+  const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
+  TensorData turned = data;
+  turned.type = make_tensor(data.type.dtype, {}, {});
+  Dims sizes;
+  Dims turned_strides;
+  for (const std::uint8_t dim : tensor.dim_order) {
+    sizes.push_back(data.type.sizes[dim]);
+    turned_strides.push_back(strides[dim]);
+  }
+  turned.type = make_tensor(data.type.dtype, std::move(sizes), std::move(turned_strides));
+  TensorData dense = turned.contiguous();
+  dense.type = data.type;
+  dense.type.strides = {};
+  return dense;
+}
+
+Result<TensorData> argument(const ExecutionPlan& method, std::size_t input, const std::string& name,
+                            const TensorData& data, const std::string& file) {
+  TRY(const Expected expected, expected_input(method, input));
+  const bool has_dtype = data.type.dtype == expected.dtype;
+  const bool has_sizes = expected.tensor == nullptr ? data.type.rank() == 0 : fits(data.type, *expected.tensor);
+  if (!has_dtype || !has_sizes)
+    return failure("usage", file,
+                   fmt::format("input {} ('{}') is {}, not {}", input, name, str(data.type),
+                               value_text(method, method.inputs[input])),
+                   signature(method));
+  return expected.tensor == nullptr ? data.contiguous() : ordered(data, *expected.tensor);
+}
+
+// The numbers of arr_0, arr_1, ...; empty if an array has another name.
+std::vector<std::size_t> numbers_of(const NamedArrays& arrays) {
+  std::vector<std::size_t> numbers;
+  for (const auto& [name, data] : arrays) {
+    constexpr std::string_view prefix = "arr_";
+    std::size_t number = 0;
+    if (!name.starts_with(prefix)) return {};
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    if (error != std::errc() || stop != name.data() + name.size()) return {};
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<std::size_t> in_order(const NamedArrays& arrays) {
+  std::vector<std::size_t> order(arrays.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::vector<std::size_t> numbers = numbers_of(arrays);
+  if (!numbers.empty()) std::ranges::stable_sort(order, {}, [&](std::size_t each) { return numbers[each]; });
+  return order;
+}
+
+}  // namespace
+
+std::string signature(const ExecutionPlan& method) {
+  return fmt::format("{}{} -> {}", method.name, values_text(method, method.inputs), values_text(method, method.outputs));
+}
+
+Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays, const std::string& file) {
+  if (arrays.size() != method.inputs.size())
+    return failure("usage", file,
+                   fmt::format("{} for {}", plural(arrays.size(), "array"), plural(method.inputs.size(), "input")),
+                   signature(method));
+  RunCall call;
+  for (const std::size_t index : in_order(arrays)) {
+    const auto& [name, data] = arrays[index];
+    TRY(TensorData made, argument(method, call.size(), name, data, file));
+    call.push_back(std::move(made));
+  }
+  return call;
+}
+
+Result<RunCall> random_call(const ExecutionPlan& method) {
+  std::mt19937_64 random(0);
+  RunCall call;
+  for (std::size_t input = 0; input < method.inputs.size(); ++input) {
+    TRY(const Expected expected, expected_input(method, input));
+    Dims sizes;
+    std::size_t count = 1;
+    if (expected.tensor != nullptr) {
+      for (const std::int32_t size : expected.tensor->sizes) {
+        sizes.push_back(size);
+        count *= static_cast<std::size_t>(size);
+      }
+    }
+    const ScalarType part = part_of(expected.dtype);
+    if (is_complex(expected.dtype)) count *= 2;
+    std::vector<std::byte> bytes;
+    if (is_floating(part)) {
+      std::normal_distribution<float> normal;
+      std::vector<float> numbers(count);
+      std::ranges::generate(numbers, [&] { return normal(random); });
+      bytes = internal::pack<float>(part, numbers);
+    } else {
+      std::vector<std::int64_t> numbers(count);
+      std::ranges::generate(numbers, [&] { return static_cast<std::int64_t>(random() >> 63U); });
+      bytes = internal::pack<std::int64_t>(part, numbers);
+    }
+    call.push_back(make_data(make_tensor(expected.dtype, std::move(sizes)), std::move(bytes)));
+  }
+  return call;
+}
+
+NamedArrays result_arrays(const RunResult& result) {
+  NamedArrays arrays;
+  for (std::size_t call = 0; call < result.outputs.size(); ++call) {
+    for (std::size_t output = 0; output < result.outputs[call].size(); ++output) {
+      const RunOutput& each = result.outputs[call][output];
+      if (each.is_none) continue;
+      std::string name = fmt::format("output_{}", output);
+      if (result.outputs.size() > 1) name = fmt::format("call_{}.{}", call, name);
+      arrays.emplace_back(std::move(name), each.data);
+    }
+  }
+  return arrays;
+}
+
+}  // namespace depute

@@ -1,0 +1,158 @@
+// Tells what a run gave and took, as text and as JSON (docs/cli.md).
+//
+//   forward: 0.051 ms a call (20 calls, 0.049 to 0.083)
+//     output 0: f32[2, 4], mean -1.52, deviation 0.348, -2.11 to -0.934
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/tensors.h"
+#include "support/fields.h"
+#include "support/number_text.h"
+#include "tools/document/document.h"
+#include "tools/run/run.h"
+
+namespace depute {
+namespace {
+
+// Of the finite elements; of complex numbers both parts are elements.
+struct Statistics {
+  std::uint64_t count = 0;
+  std::uint64_t not_finite = 0;
+  double mean = 0;
+  double deviation = 0;
+  double min = 0;
+  double max = 0;
+};
+
+Statistics statistics_of(const TensorData& data) {
+  TensorData parts = data;
+  if (is_complex(data.type.dtype)) {
+    parts.type.dtype = part_of(data.type.dtype);
+    parts.type.sizes.push_back(2);
+  }
+  Statistics result;
+  if (!internal::domain_of(parts.type.dtype)) return result;
+  const internal::Elements<double> elements(parts);
+  double squares = 0;
+  for (const double element : elements) {
+    if (!std::isfinite(element)) {
+      ++result.not_finite;
+      continue;
+    }
+    ++result.count;
+    const double off = element - result.mean;
+    result.mean += off / static_cast<double>(result.count);
+    squares += off * (element - result.mean);
+    result.min = result.count == 1 ? element : std::min(result.min, element);
+    result.max = result.count == 1 ? element : std::max(result.max, element);
+  }
+  if (result.count > 0) result.deviation = std::sqrt(squares / static_cast<double>(result.count));
+  return result;
+}
+
+std::string output_text(const RunOutput& output) {
+  if (output.is_none) return "none";
+  const Statistics of = statistics_of(output.data);
+  std::string text = str(output.data.type);
+  if (of.count == 1) text += fmt::format(", {:.6g}", of.mean);
+  if (of.count > 1)
+    text += fmt::format(", mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", of.mean, of.deviation, of.min, of.max);
+  if (of.not_finite > 0) text += fmt::format(", {} not finite", of.not_finite);
+  return text;
+}
+
+struct Times {
+  std::uint64_t median = 0;
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  std::uint64_t calls = 0;
+};
+
+Times times_of(const RunResult& result) {
+  std::vector<std::uint64_t> all;
+  for (const auto& call : result.call_ns) all.insert(all.end(), call.begin(), call.end());
+  if (all.empty()) return {};
+  std::ranges::sort(all);
+  return {all[all.size() / 2], all.front(), all.back(), all.size()};
+}
+
+double milliseconds(std::uint64_t ns) {
+  constexpr double ns_per_millisecond = 1e6;
+  return static_cast<double>(ns) / ns_per_millisecond;
+}
+
+struct OutputFields {
+  std::string type;
+  bool is_none = false;
+  Statistics of;
+};
+
+void fields(FieldWriter& visit, const OutputFields& output) {
+  if (output.is_none) {
+    visit("type", "none");
+    return;
+  }
+  visit("type", output.type, "elements", output.of.count + output.of.not_finite, "not_finite", output.of.not_finite,
+        "mean", output.of.mean, "deviation", output.of.deviation, "min", output.of.min, "max", output.of.max);
+}
+
+struct CallFields {
+  std::vector<std::uint64_t> ns;
+  std::vector<OutputFields> outputs;
+};
+
+void fields(FieldWriter& visit, const CallFields& call) {
+  visit("ns", call.ns, "outputs", call.outputs);
+}
+
+}  // namespace
+
+static void fields(FieldWriter& visit, const RunMemory& memory) {
+  visit("method", memory.method, "planned", memory.planned, "temporary", memory.temporary, "outputs", memory.outputs,
+        "loading", memory.loading, "process", memory.process);
+}
+
+static void fields(FieldWriter& visit, const RunResult& result) {
+  std::vector<CallFields> calls;
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    calls.push_back({.ns = result.call_ns[i], .outputs = {}});
+    for (const RunOutput& output : result.outputs[i]) {
+      calls.back().outputs.push_back({.type = output.is_none ? "" : str(output.data.type),
+                                      .is_none = output.is_none,
+                                      .of = output.is_none ? Statistics() : statistics_of(output.data)});
+    }
+  }
+  visit("version", 1, "program", result.program, "method", result.method, "load_ns", result.load_ns, "memory",
+        result.memory, "calls", calls);
+}
+
+std::string run_json(const RunResult& result) {
+  return json_document(result);
+}
+
+std::string run_text(const RunResult& result, bool has_color) {
+  doc::Document document;
+  const Times times = times_of(result);
+  std::string title = fmt::format("{}: {:.3f} ms a call", result.method, milliseconds(times.median));
+  if (times.calls > 1)
+    title += fmt::format(" ({} calls, {:.3f} to {:.3f})", times.calls, milliseconds(times.least),
+                         milliseconds(times.most));
+  document.line(title);
+  for (std::size_t call = 0; call < result.outputs.size(); ++call) {
+    const std::string of_call = result.outputs.size() > 1 ? fmt::format("call {}, ", call) : "";
+    for (std::size_t i = 0; i < result.outputs[call].size(); ++i)
+      document.print("  {}output {}: {}", of_call, i, output_text(result.outputs[call][i]));
+  }
+  const RunMemory& memory = result.memory;
+  document.print("Loaded in {:.3f} ms; the process took {} at most", milliseconds(result.load_ns),
+                 bytes_text(memory.process));
+  document.print("  {} of the method allocator, {} of planned memory, {} temporary", bytes_text(memory.method),
+                 bytes_text(memory.planned), bytes_text(memory.temporary));
+  if (memory.outputs > 0) document.print("  {} for outputs without planned memory", bytes_text(memory.outputs));
+  document.print("  {} of the heap while loading, such as packed weights", bytes_text(memory.loading));
+  return render_text(document, {.has_color = has_color});
+}
+
+}  // namespace depute
