@@ -1,7 +1,7 @@
 # Every command installs what it needs and is missing (Debian packages, and Python packages into .venv),
 # then works in build/.
 
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 MUTATE ?= src/lower src/regions src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
 # A name in scripts/releases.txt, and its environment.
@@ -28,6 +28,11 @@ wheel:  ## the Python package, as build/wheels/depute-*.whl
 	@scripts/install_python.sh wheel
 	@scripts/build_wheel.sh
 
+runtime:  ## depute run: build/release/depute-run, on the runtime of the executorch wheel
+	@scripts/install_system.sh build
+	@scripts/install_python.sh runtime
+	@runtime/build.sh
+
 openvino:  ## the compiler with the openvino backend, as build/release/depute-backend-openvino
 	@scripts/install_system.sh build
 	@scripts/install_python.sh openvino
@@ -43,6 +48,7 @@ test:  ## all tests: unit and text tests, real models in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release all
+	@runtime/build.sh
 	@scripts/build_wheel.sh --install
 	ctest --preset release
 	.venv/bin/python tests/models/export_models.py
@@ -135,12 +141,15 @@ test-wheels:  ## pip install of a clone, and wheels for several versions of Pyth
 	@scripts/build_wheel.sh --install
 	WHEELS=all .venv/bin/python -m pytest -q tests/python/package/test_wheels.py
 
-test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behavior sanitizers
+fuzz:  ## every fuzz target for FUZZ_SECONDS, with libFuzzer
+	@scripts/install_system.sh test
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+test-asan:  ## unit and text tests, inputs of fuzz targets, samples and damaged files under the address and undefined behavior sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh asan all
 	ctest --preset asan
-	scripts/fuzz.sh $(FUZZ_SECONDS)
 	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/models/test_samples.py tests/python/attacks/test_readers.py tests/python/ops/test_one_op.py
 
 test-python-asan:  ## the Python package's tests under the address and undefined behavior sanitizers

@@ -92,7 +92,8 @@ Status load_what_is_used(const ExecutionPlan& method) {
   bool lacks_kernel = false;
   for (const PlanDelegate& delegate : method.delegates)
     lacks_backend |= et::get_backend_class(delegate.backend_id.c_str()) == nullptr;
-  for (const PlanOperator& op : method.operators) lacks_kernel |= op.name.starts_with("quantized_decomposed::");
+  for (const PlanOperator& op : method.operators)
+    lacks_kernel |= op.name.starts_with("quantized_decomposed::");
   if (!lacks_backend && !lacks_kernel) return {};
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(library_folder(), error)) {
@@ -144,14 +145,16 @@ class LoadedMethod {
   RunMemory memory_;
 };
 
-Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(const RunRequest& request, const ExecutionPlan& plan) {
+Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(const RunRequest& request,
+                                                         const ExecutionPlan& plan) {
   std::unique_ptr<LoadedMethod> loaded(new LoadedMethod(plan));
   TRY_STATUS(loaded->open(request));
   return loaded;
 }
 
 Result<MmapDataLoader> open_data(const std::string& path) {
-  return value_of(MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock), path, "cannot open the file");
+  return value_of(MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock), path,
+                  "cannot open the file");
 }
 
 Status LoadedMethod::open(const RunRequest& request) {
@@ -164,13 +167,14 @@ Status LoadedMethod::open(const RunRequest& request) {
   for (const std::string& path : request.data_files) {
     TRY(MmapDataLoader data, open_data(path));
     data_loaders_.push_back(std::move(data));
-    TRY(FlatTensorDataMap map, value_of(FlatTensorDataMap::load(&data_loaders_.back()), path, "cannot read the file"));
+    TRY(FlatTensorDataMap map,
+        value_of(FlatTensorDataMap::load(&data_loaders_.back()), path, "cannot read the file"));
     data_maps_.push_back(std::move(map));
     maps.push_back(&data_maps_.back());
   }
   if (maps.size() > 1) {
-    TRY(MergedDataMap merged, value_of(MergedDataMap::load({maps.data(), maps.size()}), request.data_files.back(),
-                               "cannot join the .ptd files"));
+    TRY(MergedDataMap merged, value_of(MergedDataMap::load({maps.data(), maps.size()}),
+                                       request.data_files.back(), "cannot join the .ptd files"));
     merged_data_.emplace(std::move(merged));
     maps = {&*merged_data_};
   }
@@ -178,14 +182,15 @@ Status LoadedMethod::open(const RunRequest& request) {
       value_of(et::Program::load(&*loader_, et::Program::Verification::InternalConsistency), request.program,
                "cannot load the program"));
   program_.emplace(std::move(program));
-  TRY(const et::MethodMeta meta, value_of(program_->method_meta(name_.c_str()), name_, "cannot find the method"));
+  TRY(const et::MethodMeta meta,
+      value_of(program_->method_meta(name_.c_str()), name_, "cannot find the method"));
   TRY_STATUS(plan_memory(meta));
   manager_.emplace(&method_allocator_, &*planned_, &temporary_allocator_);
   if (request.is_traced) tracer_ = std::make_unique<executorch::etdump::ETDumpGen>();
   const std::uint64_t heap_before = heap_bytes();
-  TRY(et::Method method,
-      value_of(program_->load_method(name_.c_str(), &*manager_, tracer_.get(), maps.empty() ? nullptr : maps[0]),
-               name_, "cannot load the method"));
+  TRY(et::Method method, value_of(program_->load_method(name_.c_str(), &*manager_, tracer_.get(),
+                                                        maps.empty() ? nullptr : maps[0]),
+                                  name_, "cannot load the method"));
   method_.emplace(std::move(method));
   const std::uint64_t heap = heap_bytes() - std::min(heap_before, heap_bytes());
   memory_.method = method_allocator_.used_size();
@@ -195,10 +200,13 @@ Status LoadedMethod::open(const RunRequest& request) {
 
 Status LoadedMethod::plan_memory(const et::MethodMeta& meta) {
   for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
-    TRY(const std::int64_t size, value_of(meta.memory_planned_buffer_size(i), name_, "cannot tell its memory"));
+    TRY(const std::int64_t size,
+        value_of(meta.memory_planned_buffer_size(i), name_, "cannot tell its memory"));
     arenas_.push_back(allocate_aligned(static_cast<std::size_t>(size)));
     if (arenas_.back() == nullptr)
       return failure("run", name_, fmt::format("there is no memory for the {} bytes that it plans", size));
+    std::memset(arenas_.back().get(), 0,
+                static_cast<std::size_t>(size));  // state without initial values starts as 0
     spans_.emplace_back(static_cast<std::uint8_t*>(arenas_.back().get()), static_cast<std::size_t>(size));
     memory_.planned += static_cast<std::uint64_t>(size);
   }
@@ -214,7 +222,8 @@ Status LoadedMethod::provide_outputs(const et::MethodMeta& meta) {
     output_memory_.push_back(allocate_aligned(info->nbytes()));
     memory_.outputs += info->nbytes();
     const et::Error error = method_->set_output_data_ptr(output_memory_.back().get(), info->nbytes(), i);
-    if (error != et::Error::Ok) return runtime_failure(fmt::format("output {} of {}", i, name_), "takes no memory", error);
+    if (error != et::Error::Ok)
+      return runtime_failure(fmt::format("output {} of {}", i, name_), "takes no memory", error);
   }
   (void)take_logged_errors();  // of outputs that are no tensors
   return {};
@@ -222,6 +231,7 @@ Status LoadedMethod::provide_outputs(const et::MethodMeta& meta) {
 
 Result<et::EValue> LoadedMethod::input(std::size_t index, const TensorData& data) {
   const EValue& value = plan_.values[static_cast<std::size_t>(plan_.inputs[index])];
+  if (data.storage == nullptr) return et::EValue();
   const std::span<const std::byte> bytes = data.dense_bytes();
   const auto number = [&]<typename T>(T result) {
     std::memcpy(&result, bytes.data(), sizeof result);
@@ -232,7 +242,8 @@ Result<et::EValue> LoadedMethod::input(std::size_t index, const TensorData& data
   if (value.kind == EValue::Kind::Bool) return et::EValue(bytes[0] != std::byte{0});
   const PlanTensor& tensor = plan_.tensors[value.first];
   std::vector<executorch::aten::SizesType> sizes;
-  for (const SymInt& size : data.type.sizes) sizes.push_back(static_cast<executorch::aten::SizesType>(size.value()));
+  for (const SymInt& size : data.type.sizes)
+    sizes.push_back(static_cast<executorch::aten::SizesType>(size.value()));
   AlignedMemory memory = allocate_aligned(bytes.size());
   std::memcpy(memory.get(), bytes.data(), bytes.size());
   input_memory_.push_back(std::move(memory));
@@ -276,12 +287,11 @@ Result<TensorData> data_of(const executorch::aten::Tensor& tensor, const std::st
   if (bytes == nullptr && tensor.nbytes() > 0) return failure("run", where, "it has no data");
   TensorData data{make_tensor(*dtype, std::move(sizes), std::move(strides)), 0,
                   Storage::owned(std::vector<std::byte>(bytes, bytes + tensor.nbytes()))};
-  return make_data(make_tensor(*dtype, data.type.sizes),
-                   [&] {
-                     const TensorData dense = data.contiguous();
-                     const auto view = dense.dense_bytes();
-                     return std::vector<std::byte>(view.begin(), view.end());
-                   }());
+  return make_data(make_tensor(*dtype, data.type.sizes), [&] {
+    const TensorData dense = data.contiguous();
+    const auto view = dense.dense_bytes();
+    return std::vector<std::byte>(view.begin(), view.end());
+  }());
 }
 
 template <typename T>

@@ -16,8 +16,8 @@ constexpr std::size_t max_logged = 2000;
 std::mutex logged_mutex;
 std::string logged;
 
-void log_message(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, std::size_t, const char* message,
-                 std::size_t length) {
+void log_message(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, std::size_t,
+                 const char* message, std::size_t length) {
   if (level != et_pal_log_level_t::kError && level != et_pal_log_level_t::kFatal) return;
   const std::lock_guard lock(logged_mutex);
   if (logged.size() > max_logged) return;

@@ -10,16 +10,16 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz.sh SECONDS [TARGET...]}
 shift
 
-scripts/build.sh asan depute_fuzz
+scripts/build.sh fuzz all
 if [ $# -gt 0 ]; then
   targets=("$@")
 else
   targets=()
-  for program in build/asan/tests/fuzz/fuzz_*; do
+  for program in build/fuzz/tests/fuzz/fuzz_*; do
     [ -f "$program" ] && [ -x "$program" ] && targets+=("${program##*/fuzz_}")
   done
 fi
-[ ${#targets[@]} -gt 0 ] || { echo "error: build/asan/tests/fuzz has no fuzz target" >&2; exit 1; }
+[ ${#targets[@]} -gt 0 ] || { echo "error: build/fuzz/tests/fuzz has no fuzz target" >&2; exit 1; }
 
 fuzz_one() {
   local target=$1 seconds=$2
@@ -32,7 +32,7 @@ fuzz_one() {
     seeds+=(build/fuzz/samples)
   fi
   local limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1)
-  if "build/asan/tests/fuzz/fuzz_$target" "${limits[@]}" -artifact_prefix="build/fuzz/found/$target-" \
+  if "build/fuzz/tests/fuzz/fuzz_$target" "${limits[@]}" -artifact_prefix="build/fuzz/found/$target-" \
       "$found" "${seeds[@]}" >"$log" 2>&1; then
     echo "fuzz $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s, no crash"
   else

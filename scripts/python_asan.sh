@@ -9,17 +9,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=$PWD/.venv/bin/python
-scripts/build.sh asan-gcc depute
-cmake --preset asan-gcc --log-level=WARNING -DDEPUTE_PYTHON=ON -DPython_EXECUTABLE="$python" >/dev/null
-scripts/build.sh asan-gcc _depute
+scripts/build.sh asan depute
+cmake --preset asan --log-level=WARNING -DDEPUTE_PYTHON=ON -DPython_EXECUTABLE="$python" >/dev/null
+scripts/build.sh asan _depute
 
-package=build/asan-gcc/package
+package=build/asan/package
 rm -rf $package
 mkdir -p $package
 cp -r python/depute $package/
-cp build/asan-gcc/python/_depute*.so $package/depute/
+cp build/asan/python/_depute*.so $package/depute/
 
 preload=
 for library in asan ubsan stdc++; do preload+="$(c++ -print-file-name=lib$library.so) "; done
-LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$PWD/$package DEPUTE_BIN=build/asan-gcc/depute \
+LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$PWD/$package DEPUTE_BIN=build/asan/depute \
   "$python" -m pytest -q tests/python/package/test_package*.py -k "not memory_stays_flat and not wheel_works_alone and not stubs" "$@"

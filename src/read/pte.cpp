@@ -176,9 +176,10 @@ Result<const ExecutionPlan*> find_method(const PteContents& file, const std::str
     names.push_back(method.name);
   }
   if (name.empty() && file.methods.size() == 1) return &file.methods[0];
-  return failure("usage", "--method",
-                 name.empty() ? "the program has several methods" : fmt::format("there is no method {}", name),
-                 fmt::format("one of {}", fmt::join(names, ", ")));
+  return failure(
+      "usage", "--method",
+      name.empty() ? "the program has several methods" : fmt::format("there is no method {}", name),
+      fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
 bool is_pte(std::span<const std::byte> file) {

@@ -53,7 +53,10 @@ constexpr int max_threads = 1024;
 
 std::vector<Option> run_options(RunArguments& arguments) {
   return {
-      {.names = "PROGRAM", .target = &arguments.program, .help = "The program to execute, .pte", .is_required = true},
+      {.names = "PROGRAM",
+       .target = &arguments.program,
+       .help = "The program to execute, .pte",
+       .is_required = true},
       {"--inputs", &arguments.inputs,
        "Arrays for the inputs, in order. Each FILE is a call; state is kept from call to call", "FILE.npz"},
       {.names = "--random",
@@ -75,11 +78,11 @@ std::vector<Option> run_options(RunArguments& arguments) {
       {"--ptd", &arguments.ptd, "A file with constants that the program refers to", "FILE.ptd"},
       {"--plugin", &arguments.plugins, "Load a library that registers a backend or kernels first", "FILE.so"},
       {"--profile", &arguments.has_profile, "Also tell where the time goes, as `depute profile` does"},
-      {"--debug-map", &arguments.debug_map, "What `depute lower --debug-map` wrote, for --profile by lines of the model",
-       "FILE"},
+      {"--debug-map", &arguments.debug_map,
+       "What `depute lower --debug-map` wrote, for --profile by lines of the model", "FILE"},
       {"--etdump", &arguments.etdump, "Write the runtime's trace", "FILE.etdp"},
-      {"--runtime", &arguments.runtime, "The folder of the Python package executorch, in place of the one it was built with",
-       "DIR"},
+      {"--runtime", &arguments.runtime,
+       "The folder of the Python package executorch, in place of the one it was built with", "DIR"},
       top_option(arguments.top, "Rows of each table of --profile, by default 10; 0: all"),
       color_option(arguments.color),
       {.names = "--json", .target = &arguments.json, .help = "As JSON", .excludes = "--profile"},
@@ -157,7 +160,8 @@ Result<std::vector<RunCall>> calls_of(const RunArguments& arguments, const Execu
   }
   if (!calls.empty()) return calls;
   if (!arguments.is_random && !method.inputs.empty())
-    return failure("usage", "", fmt::format("{} has inputs", signature(method)), "give --inputs FILE.npz or --random");
+    return failure("usage", "", fmt::format("{} has inputs", signature(method)),
+                   "give --inputs FILE.npz or --random");
   TRY(RunCall call, random_call(method));
   calls.push_back(std::move(call));
   return calls;
@@ -245,8 +249,8 @@ Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
 }
 
 Command make_run_command(std::function<Result<int>(const RunArguments&)> execute) {
-  return make_command<RunArguments>("run", "Execute a .pte in ExecuTorch's runtime: results, times, memory", run_options,
-                                    std::move(execute));
+  return make_command<RunArguments>("run", "Execute a .pte in ExecuTorch's runtime: results, times, memory",
+                                    run_options, std::move(execute));
 }
 
 }  // namespace
@@ -256,7 +260,8 @@ Command run_command(std::span<char*> words) {
 }
 
 Command run_command(RunProgram run_program) {
-  return make_run_command([run_program](const RunArguments& arguments) { return run(arguments, run_program); });
+  return make_run_command(
+      [run_program](const RunArguments& arguments) { return run(arguments, run_program); });
 }
 
 }  // namespace depute

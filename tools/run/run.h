@@ -20,7 +20,8 @@
 
 namespace depute {
 
-// The arguments of one call, in the order of the method's inputs. Numbers are tensors without dimensions.
+// The arguments of one call, in the order of the method's inputs. Numbers are tensors without dimensions; none has no
+// storage.
 using RunCall = std::vector<TensorData>;
 
 struct RunRequest {
@@ -29,15 +30,15 @@ struct RunRequest {
   std::vector<std::string> data_files = {};  // .ptd
   std::vector<std::string> plugins = {};     // shared libraries that register backends or kernels
   std::vector<RunCall> calls = {};           // state is kept from call to call
-  std::uint64_t repeat = 1;                  // how often all calls are made; results are those of the first time
-  int threads = 0;                           // 0: as many as the runtime chooses
+  std::uint64_t repeat = 1;  // how often all calls are made; results are those of the first time
+  int threads = 0;           // 0: as many as the runtime chooses
   bool is_traced = false;
 };
 
 // Memory in bytes. Sizes of allocators are those that an application has to provide.
 struct RunMemory {
-  std::uint64_t method = 0;     // method allocator: tables of values and instructions, and what delegates keep
-  std::uint64_t planned = 0;    // arenas for values
+  std::uint64_t method = 0;   // method allocator: tables of values and instructions, and what delegates keep
+  std::uint64_t planned = 0;  // arenas for values
   std::uint64_t temporary = 0;  // most that kernels and delegates asked the temporary allocator for at once
   std::uint64_t outputs = 0;    // results that the program has no memory for
   std::uint64_t loading = 0;    // what loading took from the heap otherwise, packed weights for instance
@@ -62,9 +63,10 @@ struct RunResult {
 // "forward(f32[2, 16]) -> (f32[2, 4])", with upper bounds for sizes that are open.
 std::string signature(const ExecutionPlan& method);
 
-// A call with these arrays: by their order, or by number if they are called arr_0, arr_1, ... (numpy.savez without
+// A call with these arrays, one for each input but none: by their order, or by number if they are called arr_0, arr_1, ... (numpy.savez without
 // names). Fails with the signature if they do not fit. Arrays are made as dense as the method has them.
-Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays, const std::string& file);
+Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
+                               const std::string& file);
 
 // A call with random numbers, the same each time: floats of a normal distribution, integers and bools 0 or 1. Open sizes
 // have their upper bounds.

@@ -67,14 +67,15 @@ Result<Expected> expected_input(const ExecutionPlan& method, std::size_t input) 
     case EValue::Kind::Tensor: {
       const PlanTensor& tensor = method.tensors[value.first];
       const auto dtype = scalar_type_from_executorch(tensor.scalar_type);
-      if (!dtype) return failure("run", where, fmt::format("it has the unknown element type {}", tensor.scalar_type));
+      if (!dtype)
+        return failure("run", where, fmt::format("it has the unknown element type {}", tensor.scalar_type));
       return Expected{*dtype, &tensor};
     }
     default:
-      return failure("run", where,
-                     fmt::format("inputs of the kind '{}' are not supported",
-                                 value_text(method, method.inputs[input])),
-                     "tensors and numbers are");
+      return failure(
+          "run", where,
+          fmt::format("inputs of the kind '{}' are not supported", value_text(method, method.inputs[input])),
+          "tensors and numbers are");
   }
 }
 
@@ -111,13 +112,24 @@ Result<TensorData> argument(const ExecutionPlan& method, std::size_t input, cons
                             const TensorData& data, const std::string& file) {
   TRY(const Expected expected, expected_input(method, input));
   const bool has_dtype = data.type.dtype == expected.dtype;
-  const bool has_sizes = expected.tensor == nullptr ? data.type.rank() == 0 : fits(data.type, *expected.tensor);
+  const bool has_sizes =
+      expected.tensor == nullptr ? data.type.rank() == 0 : fits(data.type, *expected.tensor);
   if (!has_dtype || !has_sizes)
     return failure("usage", file,
                    fmt::format("input {} ('{}') is {}, not {}", input, name, str(data.type),
                                value_text(method, method.inputs[input])),
                    signature(method));
   return expected.tensor == nullptr ? data.contiguous() : ordered(data, *expected.tensor);
+}
+
+bool is_none(const ExecutionPlan& method, std::size_t input) {
+  return input_value(method, input).kind == EValue::Kind::Null;
+}
+
+std::size_t inputs_with_data(const ExecutionPlan& method) {
+  std::size_t count = 0;
+  for (std::size_t input = 0; input < method.inputs.size(); ++input) count += is_none(method, input) ? 0 : 1;
+  return count;
 }
 
 // The numbers of arr_0, arr_1, ...; empty if an array has another name.
@@ -127,7 +139,8 @@ std::vector<std::size_t> numbers_of(const NamedArrays& arrays) {
     constexpr std::string_view prefix = "arr_";
     std::size_t number = 0;
     if (!name.starts_with(prefix)) return {};
-    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    const auto [stop, error] =
+        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
     if (error != std::errc() || stop != name.data() + name.size()) return {};
     numbers.push_back(number);
   }
@@ -145,27 +158,33 @@ std::vector<std::size_t> in_order(const NamedArrays& arrays) {
 }  // namespace
 
 std::string signature(const ExecutionPlan& method) {
-  return fmt::format("{}{} -> {}", method.name, values_text(method, method.inputs), values_text(method, method.outputs));
+  return fmt::format("{}{} -> {}", method.name, values_text(method, method.inputs),
+                     values_text(method, method.outputs));
 }
 
-Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays, const std::string& file) {
-  if (arrays.size() != method.inputs.size())
+Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
+                               const std::string& file) {
+  const std::size_t wanted = inputs_with_data(method);
+  if (arrays.size() != wanted)
     return failure("usage", file,
-                   fmt::format("{} for {}", plural(arrays.size(), "array"), plural(method.inputs.size(), "input")),
+                   fmt::format("{} for {}", plural(arrays.size(), "array"), plural(wanted, "input")),
                    signature(method));
-  RunCall call;
-  for (const std::size_t index : in_order(arrays)) {
-    const auto& [name, data] = arrays[index];
-    TRY(TensorData made, argument(method, call.size(), name, data, file));
-    call.push_back(std::move(made));
+  RunCall call(method.inputs.size());
+  const std::vector<std::size_t> order = in_order(arrays);
+  auto next = order.begin();
+  for (std::size_t input = 0; input < call.size(); ++input) {
+    if (is_none(method, input)) continue;
+    const auto& [name, data] = arrays[*next++];
+    TRY(call[input], argument(method, input, name, data, file));
   }
   return call;
 }
 
 Result<RunCall> random_call(const ExecutionPlan& method) {
   std::mt19937_64 random(0);
-  RunCall call;
+  RunCall call(method.inputs.size());
   for (std::size_t input = 0; input < method.inputs.size(); ++input) {
+    if (is_none(method, input)) continue;
     TRY(const Expected expected, expected_input(method, input));
     Dims sizes;
     std::size_t count = 1;
@@ -188,7 +207,7 @@ Result<RunCall> random_call(const ExecutionPlan& method) {
       std::ranges::generate(numbers, [&] { return static_cast<std::int64_t>(random() >> 63U); });
       bytes = internal::pack<std::int64_t>(part, numbers);
     }
-    call.push_back(make_data(make_tensor(expected.dtype, std::move(sizes)), std::move(bytes)));
+    call[input] = make_data(make_tensor(expected.dtype, std::move(sizes)), std::move(bytes));
   }
   return call;
 }

@@ -58,7 +58,8 @@ std::string output_text(const RunOutput& output) {
   std::string text = str(output.data.type);
   if (of.count == 1) text += fmt::format(", {:.6g}", of.mean);
   if (of.count > 1)
-    text += fmt::format(", mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", of.mean, of.deviation, of.min, of.max);
+    text += fmt::format(", mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", of.mean, of.deviation, of.min,
+                        of.max);
   if (of.not_finite > 0) text += fmt::format(", {} not finite", of.not_finite);
   return text;
 }
@@ -94,8 +95,9 @@ void fields(FieldWriter& visit, const OutputFields& output) {
     visit("type", "none");
     return;
   }
-  visit("type", output.type, "elements", output.of.count + output.of.not_finite, "not_finite", output.of.not_finite,
-        "mean", output.of.mean, "deviation", output.of.deviation, "min", output.of.min, "max", output.of.max);
+  visit("type", output.type, "elements", output.of.count + output.of.not_finite, "not_finite",
+        output.of.not_finite, "mean", output.of.mean, "deviation", output.of.deviation, "min", output.of.min,
+        "max", output.of.max);
 }
 
 struct CallFields {
@@ -110,8 +112,8 @@ void fields(FieldWriter& visit, const CallFields& call) {
 }  // namespace
 
 static void fields(FieldWriter& visit, const RunMemory& memory) {
-  visit("method", memory.method, "planned", memory.planned, "temporary", memory.temporary, "outputs", memory.outputs,
-        "loading", memory.loading, "process", memory.process);
+  visit("method", memory.method, "planned", memory.planned, "temporary", memory.temporary, "outputs",
+        memory.outputs, "loading", memory.loading, "process", memory.process);
 }
 
 static void fields(FieldWriter& visit, const RunResult& result) {
@@ -148,9 +150,10 @@ std::string run_text(const RunResult& result, bool has_color) {
   const RunMemory& memory = result.memory;
   document.print("Loaded in {:.3f} ms; the process took {} at most", milliseconds(result.load_ns),
                  bytes_text(memory.process));
-  document.print("  {} of the method allocator, {} of planned memory, {} temporary", bytes_text(memory.method),
-                 bytes_text(memory.planned), bytes_text(memory.temporary));
-  if (memory.outputs > 0) document.print("  {} for outputs without planned memory", bytes_text(memory.outputs));
+  document.print("  {} of the method allocator, {} of planned memory, {} temporary",
+                 bytes_text(memory.method), bytes_text(memory.planned), bytes_text(memory.temporary));
+  if (memory.outputs > 0)
+    document.print("  {} for outputs without planned memory", bytes_text(memory.outputs));
   document.print("  {} of the heap while loading, such as packed weights", bytes_text(memory.loading));
   return render_text(document, {.has_color = has_color});
 }
