@@ -71,6 +71,7 @@ Command diff_command(Compiler& compiler);
 Command extract_command(Compiler& compiler);
 Command graph_command(Compiler& compiler);
 Command payload_command();
+Command check_command();
 Command profile_command();
 Command backends_command(Compiler& compiler);
 Command verify_command();

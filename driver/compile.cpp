@@ -25,6 +25,7 @@
 #include "tools/report/option_text.h"
 #include "tools/report/report_steps.h"
 #include "tools/report/step_timer.h"
+#include "tools/run/stand_ins.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -42,7 +43,7 @@ Status check_reports(const std::vector<std::string>& reports) {
 
 bool writes_standard_output(const CompileOptions& options) {
   return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
-         std::ranges::any_of(options.reports, is_standard_output);
+         is_standard_output(options.stand_ins) || std::ranges::any_of(options.reports, is_standard_output);
 }
 
 namespace {
@@ -69,6 +70,7 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   for (const std::string& path : ptd_paths(options)) TRY_STATUS(outputs.reserve("--ptd", path));
   for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
   if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
+  if (!options.stand_ins.empty()) TRY_STATUS(outputs.reserve("--stand-ins", options.stand_ins));
   if (options.update_lock) TRY_STATUS(outputs.reserve("--lock", options.lock));
   return {};
 }
@@ -294,6 +296,8 @@ class Compilation {
     if (!options_.debug_map.empty()) {
       TRY_STATUS(outputs_.write(options_.debug_map, debug_map(executable, options_.output)));
     }
+    if (!options_.stand_ins.empty())
+      TRY_STATUS(outputs_.write(options_.stand_ins, stand_ins_json(executable)));
     timer_.done("write");
     std::shared_ptr<const MappedFile> written;
     if (report.page != nullptr) {

@@ -21,6 +21,8 @@
 #include "read/read_program.h"
 #include "runtime/counting_allocator.h"
 #include "runtime/runtime_log.h"
+#include "runtime/stand_in_backend.h"
+#include "runtime/tensors.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
 
@@ -275,25 +277,6 @@ Result<std::uint64_t> LoadedMethod::call(const RunCall& arguments) {
   return ns;
 }
 
-// The elements in row-major order.
-Result<TensorData> data_of(const executorch::aten::Tensor& tensor, const std::string& where) {
-  const auto dtype = scalar_type_from_executorch(static_cast<int>(tensor.scalar_type()));
-  if (!dtype) return failure("run", where, "its element type is unknown");
-  Dims sizes;
-  Dims strides;
-  for (const auto size : tensor.sizes()) sizes.push_back(size);
-  for (const auto stride : tensor.strides()) strides.push_back(stride);
-  const auto* bytes = static_cast<const std::byte*>(tensor.const_data_ptr());
-  if (bytes == nullptr && tensor.nbytes() > 0) return failure("run", where, "it has no data");
-  TensorData data{make_tensor(*dtype, std::move(sizes), std::move(strides)), 0,
-                  Storage::owned(std::vector<std::byte>(bytes, bytes + tensor.nbytes()))};
-  return make_data(make_tensor(*dtype, data.type.sizes), [&] {
-    const TensorData dense = data.contiguous();
-    const auto view = dense.dense_bytes();
-    return std::vector<std::byte>(view.begin(), view.end());
-  }());
-}
-
 template <typename T>
 TensorData number_data(ScalarType dtype, T number) {
   return make_data<T>(dtype, {}, {number});
@@ -349,6 +332,7 @@ Result<RunResult> run_program(const RunRequest& request) {
   TRY(const std::shared_ptr<const MappedFile> file, open_input(request.program));
   TRY(const PteContents pte, read_pte(file->bytes(), request.program));
   TRY(const ExecutionPlan* plan, find_method(pte, request.method));
+  if (!request.originals.empty()) TRY_STATUS(register_stand_ins(*plan, request.stand_ins, request.originals));
   TRY_STATUS(load_what_is_used(*plan));
   if (request.threads > 0)
     executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(

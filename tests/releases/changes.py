@@ -3,6 +3,7 @@
 
     changes.py previous current          environments of scripts/releases.txt, which make test-release has made
     changes.py --facts                   what this environment's packages are, as JSON
+    changes.py --runtimes previous current >tools/check/runtimes.txt       what `depute check` knows of their runtimes
 
 Kernels and backends of the runtime, schemas of operators and of files, the classes that partitioners and backends inherit from,
 and settings. Everything is asked of the installed packages, so that there is no list to keep. Rows of docs/releases.md come from
@@ -111,9 +112,25 @@ def differences(before: dict, after: dict):
             yield f"~ {name}: {before[name]} -> {after[name]}"
 
 
+def runtimes(releases: list) -> str:
+    """Kernels and backends of several runtimes; a line without a version is of all."""
+    facts = {each.executorch: facts_of(each.environment) for each in releases}
+    lines = [
+        "# Kernels and backends in the wheels of ExecuTorch, by `tests/releases/changes.py --runtimes`. A line that names no",
+        "# versions holds for all.",
+        f"versions {' '.join(facts)}",
+    ]
+    for kind, of in (("backend", "backends"), ("kernel", "kernels")):
+        for name in sorted(set().union(*(each[of] for each in facts.values()))):
+            having = [version for version, each in facts.items() if name in each[of]]
+            lines.append(" ".join([kind, name, *(having if len(having) < len(facts) else [])]))
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Say what differs between two pairs of torch and ExecuTorch.")
     parser.add_argument("--facts", action="store_true", help="print what this environment's packages are")
+    parser.add_argument("--runtimes", action="store_true", help="print the kernels and backends of both")
     parser.add_argument("names", nargs="*", help="two names of scripts/releases.txt, the older one first")
     options = parser.parse_args()
     if options.facts:
@@ -125,6 +142,9 @@ def main() -> None:
     environments = {each.name: each.environment for each in RELEASES}
     if len(options.names) != 2 or not set(options.names) <= set(environments):
         parser.error(f"expected two of {', '.join(environments)}")
+    if options.runtimes:
+        print(runtimes([each for name in options.names for each in RELEASES if each.name == name]))
+        return
     before, after = (facts_of(environments[name]) for name in options.names)
     for kind in FACTS:
         lines = list(differences(before[kind.__name__], after[kind.__name__]))

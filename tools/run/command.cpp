@@ -23,6 +23,7 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/run/stand_ins.h"
 #include "write/write_npz.h"
 
 namespace depute {
@@ -37,6 +38,8 @@ struct RunArguments {
   std::string outputs;
   std::vector<std::string> ptd;
   std::vector<std::string> plugins;
+  std::string stand_ins;
+  std::vector<std::string> stand_in;
   std::string runtime;
   std::string etdump;
   std::string debug_map;
@@ -77,6 +80,11 @@ std::vector<Option> run_options(RunArguments& arguments) {
        .range = {{1, max_threads}}},
       {"--ptd", &arguments.ptd, "A file with constants that the program refers to", "FILE.ptd"},
       {"--plugin", &arguments.plugins, "Load a library that registers a backend or kernels first", "FILE.so"},
+      {"--stand-ins", &arguments.stand_ins,
+       "What `depute lower --stand-ins` wrote: delegates for backends that the runtime lacks are executed by "
+       "the reference kernels",
+       "FILE"},
+      {"--stand-in", &arguments.stand_in, "Do so for this backend, by the id that the .pte names", "ID"},
       {"--profile", &arguments.has_profile, "Also tell where the time goes, as `depute profile` does"},
       {"--debug-map", &arguments.debug_map,
        "What `depute lower --debug-map` wrote, for --profile by lines of the model", "FILE"},
@@ -176,6 +184,10 @@ Result<RunRequest> request_of(const RunArguments& arguments, const PteContents& 
                      .repeat = arguments.repeat,
                      .threads = arguments.threads,
                      .is_traced = arguments.has_profile || !arguments.etdump.empty()};
+  if (!arguments.stand_ins.empty()) {
+    TRY(request.originals, read_stand_ins(arguments.stand_ins, method->name, method->delegates.size()));
+    request.stand_ins = arguments.stand_in;
+  }
   TRY(request.calls, calls_of(arguments, *method));
   return request;
 }
@@ -223,8 +235,11 @@ Result<std::string> profile_of_run(const RunArguments& arguments, const RunResul
 Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   if (!arguments.debug_map.empty() && !arguments.has_profile)
     return failure("usage", "--debug-map", "it is for --profile, which is not given");
+  if (!arguments.stand_in.empty() && arguments.stand_ins.empty())
+    return failure("usage", "--stand-in",
+                   "it needs --stand-ins FILE, which `depute lower --stand-ins` writes");
   OutputSet outputs;
-  for (const std::string& input : {arguments.program, arguments.debug_map}) {
+  for (const std::string& input : {arguments.program, arguments.debug_map, arguments.stand_ins}) {
     if (!input.empty()) outputs.add_input(input);
   }
   for (const auto* inputs : {&arguments.inputs, &arguments.ptd, &arguments.plugins}) {

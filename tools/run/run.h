@@ -10,11 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "depute/program/data.h"
+#include "depute/program/program.h"
 #include "depute/program/result.h"
 #include "schema/execution_plan.h"
 
@@ -29,9 +31,13 @@ struct RunRequest {
   std::string method;
   std::vector<std::string> data_files = {};  // .ptd
   std::vector<std::string> plugins = {};     // shared libraries that register backends or kernels
-  std::vector<RunCall> calls = {};           // state is kept from call to call
-  std::uint64_t repeat = 1;  // how often all calls are made; results are those of the first time
-  int threads = 0;           // 0: as many as the runtime chooses
+  // What the method's delegates compute, in order, if some of them are executed by the reference kernels: those for the backends
+  // that `stand_ins` names, without names for those that the runtime lacks.
+  std::vector<std::shared_ptr<const Program>> originals = {};
+  std::vector<std::string> stand_ins = {};
+  std::vector<RunCall> calls = {};  // state is kept from call to call
+  std::uint64_t repeat = 1;         // how often all calls are made; results are those of the first time
+  int threads = 0;                  // 0: as many as the runtime chooses
   bool is_traced = false;
 };
 

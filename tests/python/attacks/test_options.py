@@ -13,7 +13,7 @@ from measure import ALL, SANITIZED, measured
 
 pytestmark = pytest.mark.long
 
-COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "run", "profile", "backends", "replay", "completion", "man")
+COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "check", "run", "profile", "backends", "replay", "completion", "man")
 COUNT = 4_000 if ALL and not SANITIZED else 400
 CODES = (0, 1, 2, 3)
 WORDS = (

@@ -1,0 +1,75 @@
+"""`depute check` says what a runtime lacks before a program is loaded in it."""
+
+import importlib
+import json
+import sys
+
+import pytest
+from harness import ROOT, depute, lower, sample
+from releases import installed
+
+TABLE = ROOT / "tools" / "check" / "runtimes.txt"
+
+
+def test_a_program_that_loads_in_all(tmp_path):
+    lower(sample("mlp"), tmp_path / "m.pte", "--backend", "xnnpack")
+    done = depute("check", tmp_path / "m.pte")
+    assert (done.code, done.stderr) == (0, "")
+    assert done.stdout == "".join(f"{tmp_path / 'm.pte'}: ExecuTorch {version}: loads\n" for version in ("1.4.1", "1.5.1"))
+
+
+def test_what_a_runtime_lacks(tmp_path):
+    lower(sample("conv_relu_tan"), tmp_path / "m.pte", "--backend", "xnnpack")
+    (tmp_path / "small.txt").write_text("# of a device\nkernel aten::add.out\n\nbackend CoreMLBackend  # and this one\n")
+    done = depute("check", tmp_path / "m.pte", "--runtime", tmp_path / "small.txt", "--runtime", "1.5.1")
+    assert done.code == 3
+    assert done.stdout.splitlines() == [
+        f"{tmp_path / 'm.pte'}: ExecuTorch {tmp_path / 'small.txt'}: does not load",
+        "  forward: there is no backend XnnpackBackend (1 call)",
+        "  forward: there is no kernel aten::tan.out (1 call)",
+        f"{tmp_path / 'm.pte'}: ExecuTorch 1.5.1: loads",
+    ]
+    told = json.loads(depute("check", tmp_path / "m.pte", "--runtime", tmp_path / "small.txt", "--json").stdout)
+    assert told == {
+        "version": 1,
+        "program": str(tmp_path / "m.pte"),
+        "runtimes": [
+            {
+                "runtime": str(tmp_path / "small.txt"),
+                "loads": False,
+                "problems": [
+                    {"method": "forward", "kind": "backend", "name": "XnnpackBackend", "calls": 1},
+                    {"method": "forward", "kind": "kernel", "name": "aten::tan.out", "calls": 1},
+                ],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [("kernels aten::add.out\n", "small.txt:1: 'kernels aten::add.out' is unknown"), ("\nkernel x 1.5.1\n", "small.txt:2: there is no version '1.5.1'")],
+)
+def test_wrong_tables(text, message, tmp_path):
+    lower(sample("mlp"), tmp_path / "m.pte")
+    (tmp_path / "small.txt").write_text(text)
+    done = depute("check", tmp_path / "m.pte", "--runtime", tmp_path / "small.txt")
+    assert done.code == 1 and message in done.stderr
+
+
+def test_neither_a_version_nor_a_file(tmp_path):
+    lower(sample("mlp"), tmp_path / "m.pte")
+    done = depute("check", tmp_path / "m.pte", "--runtime", "0.9")
+    assert done.code == 2 and "0.9 is neither a known version nor a file" in done.stderr and "1.4.1, 1.5.1" in done.stderr
+
+
+def test_the_table_is_that_of_the_wheel():
+    sys.path.insert(0, str(ROOT / "tests" / "releases"))
+    changes = importlib.import_module("changes")
+    version = installed("executorch")
+    has = {"kernel": set(), "backend": set()}
+    for line in TABLE.read_text().splitlines():
+        kind, *rest = line.partition("#")[0].split() or [""]
+        if kind in has and (len(rest) == 1 or version in rest[1:]):
+            has[kind].add(rest[0])
+    assert has == {"kernel": set(changes.kernels()), "backend": set(changes.backends())}
