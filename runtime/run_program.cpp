@@ -100,8 +100,11 @@ Status load_what_is_used(const ExecutionPlan& method) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(library_folder(), error)) {
     const std::string name = entry.path().filename().string();
-    const bool is_wanted = (lacks_backend && name.starts_with("libexecutorch_backend_")) ||
-                           (lacks_kernel && name == "libexecutorch_kernels_quantized.so");
+    // Qualcomm's needs its SDK, and without it ends the process at payloads that it does not know.
+    const bool is_backend =
+        name.starts_with("libexecutorch_backend_") && name != "libexecutorch_backend_qnn.so";
+    const bool is_wanted =
+        (lacks_backend && is_backend) || (lacks_kernel && name == "libexecutorch_kernels_quantized.so");
     // One that does not load lacks its vendor's libraries: the runtime will say that the backend is missing.
     if (is_wanted) (void)dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
