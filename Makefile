@@ -3,7 +3,7 @@
 
 FUZZ_SECONDS ?= 60
 MUTATE ?= src/lower src/regions src/partition src/plan
-PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
+PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder tests/python
 # A name in scripts/releases.txt, and its environment.
 RELEASE ?= previous
 FROM ?= previous

@@ -18,7 +18,6 @@
 #include "cli/commands.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
-#include "tools/run/command.h"
 
 namespace depute {
 

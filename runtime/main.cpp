@@ -4,9 +4,9 @@
 #include <exception>
 #include <span>
 
+#include "cli/commands.h"
 #include "depute/compiler/worker.h"
 #include "runtime/run_program.h"
-#include "tools/run/command.h"
 
 int main(int argc, char** argv) {
   depute::set_up_process();

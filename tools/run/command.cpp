@@ -2,8 +2,6 @@
 // its options, which `depute` checks before it becomes the program depute-run; and what depute-run does with them.
 //
 //   depute run model.pte --inputs x.npz --outputs y.npz --repeat 20
-#include "tools/run/command.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,6 +21,7 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/run/run.h"
 #include "tools/run/stand_ins.h"
 #include "write/write_npz.h"
 

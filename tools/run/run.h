@@ -2,10 +2,8 @@
 // depute-run (runtime/), so that the compiler links none of it.
 //
 //   TRY(const PteContents pte, read_pte(bytes, "model.pte"));
-//   RunRequest request{.program = "model.pte", .method = "forward"};
-//   TRY(request.calls, calls_of_arrays(pte.methods[0], arrays));
-//   TRY(const RunResult result, run_program(request));        // runtime/run_program.h
-//   print(run_text(result));
+//   TRY(const RunCall call, call_of_arrays(pte.methods[0], arrays, "x.npz"));
+//   TRY(const RunResult result, run_program({.program = "model.pte", .method = "forward", .calls = {call}}));
 #pragma once
 
 #include <cstddef>

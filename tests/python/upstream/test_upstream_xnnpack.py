@@ -15,7 +15,8 @@ pytestmark = pytest.mark.long
 
 TESTS = Path(executorch.backends.xnnpack.__file__).parent / "test"
 SECONDS = {"ops": 120, "quantizer": 300, "models": 1500}  # for one test
-SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"], "quantizer": ["test_representation.py"]}
+REPRESENTED = ("static_linear", "dynamic_linear", "add", "add_relu", "maxpool2d")
+SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"], "quantizer": [f"test_representation.py::TestPT2ERepresentation::test_{name}" for name in REPRESENTED]}
 IS_WHOLE = os.environ.get("UPSTREAM") == "all"
 LIST = "upstream_xnnpack.txt"
 
