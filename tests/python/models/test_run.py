@@ -182,3 +182,26 @@ def test_without_the_program_that_runs(tmp_path):
     alone.chmod(0o755)
     done = subprocess.run([alone, "run", "m.pte", "--random"], capture_output=True, text=True, env={"PATH": "/usr/bin"})
     assert done.returncode == 1 and "there is no depute-run beside depute or on PATH" in done.stderr
+
+
+def test_results_are_those_of_the_first_time(tmp_path):
+    """Repetitions go on with the state of those before."""
+    lower(sample("mutbuf"), tmp_path / "m.pte")
+    case = read_cases(sample("mutbuf"))[0]
+    np.savez(tmp_path / "x.npz", *map(as_array, case.inputs))
+    for repeat in (1, 3):
+        run(tmp_path / "m.pte", "--inputs", tmp_path / "x.npz", "--repeat", repeat, "--outputs", tmp_path / f"{repeat}.npz")
+    once, often = np.load(tmp_path / "1.npz"), np.load(tmp_path / "3.npz")
+    assert all(once[key].tobytes() == often[key].tobytes() for key in once) and once.files == often.files
+
+
+def test_arrays_by_number(tmp_path):
+    (tmp_path / "m.ir").write_text(
+        "program\nmethod forward(%x: f32[2], %y: f32[2]) {\n  %z: f32[2] = aten.sub.Tensor(%x, %y)\n  return %z\n}\n"
+    )
+    lower(tmp_path / "m.ir", tmp_path / "m.pte")
+    ones, twos = np.full(2, 1, np.float32), np.full(2, 2, np.float32)
+    for names, want in ((("arr_1", "arr_0"), 1), (("b", "a"), -1)):
+        np.savez(tmp_path / "x.npz", **dict(zip(names, (ones, twos))))
+        run(tmp_path / "m.pte", "--inputs", tmp_path / "x.npz", "--outputs", tmp_path / "y.npz")
+        assert list(np.load(tmp_path / "y.npz")["output_0"]) == [want, want]

@@ -26,6 +26,9 @@ for line in sys.stdin:
             nodes = [line for line in lines if " = " in line and "(" in line.split(" = ", 1)[1]]
             taken = [i for i, line in enumerate(nodes) if "aten.tan." not in line and "sym_size" not in line]
             answers = [{{"answers": [{{"answer": "take", "nodes": taken}}]}}]
+            if {constants}:
+                tag = {{"tag": "t", "nodes": taken, "constants": {constants}, "backend": "{id}"}}
+                answers = [{{"tags": [tag]}}]
         case "preprocess":
             answers = [{{"result": {{"payload": {{"text": "opaque"}}}}}} for each in request["partitions"]]
         case _:
@@ -35,9 +38,9 @@ for line in sys.stdin:
 '''
 
 
-def lowered(name, tmp_path, backend_id="VendorBackend"):
+def lowered(name, tmp_path, backend_id="VendorBackend", constants=()):
     worker = tmp_path / "worker"
-    worker.write_text(WORKER.format(python=sys.executable, id=backend_id))
+    worker.write_text(WORKER.format(python=sys.executable, id=backend_id, constants=list(constants)))
     worker.chmod(0o755)
     lower(sample(name), tmp_path / "m.pte", "--backend", f"exec:{worker}", "--stand-ins", tmp_path / "m.json")
     return tmp_path / "m.pte"
@@ -45,7 +48,18 @@ def lowered(name, tmp_path, backend_id="VendorBackend"):
 
 @pytest.mark.parametrize("name", ["conv_relu_tan", "mlp", "dynamic", "mutbuf", "args", "tied", "attn"])
 def test_equals_eager(name, tmp_path):
-    pte, cases, inputs = lowered(name, tmp_path), read_cases(sample(name)), []
+    assert_equals_eager(lowered(name, tmp_path), read_cases(sample(name)), tmp_path)
+
+
+def test_state_inside(tmp_path):
+    """The buffer belongs to the delegate, which keeps it from call to call."""
+    pte = lowered("mutbuf", tmp_path, constants=["b_count", "b_cache"])
+    assert "initial value" not in depute("show", pte).stdout
+    assert_equals_eager(pte, read_cases(sample("mutbuf")), tmp_path)
+
+
+def assert_equals_eager(pte, cases, tmp_path):
+    inputs = []
     assert "VendorBackend" in depute("show", pte).stdout
     for number, case in enumerate(cases):
         arrays = [x.contiguous().numpy() if hasattr(x, "numpy") else np.array(x) for x in case.inputs if x is not None]
