@@ -20,6 +20,7 @@ namespace depute {
 
 struct RunRequest;  // tools/run/run.h
 struct RunResult;
+struct ExecutionPlan;
 
 // An option and the target of its value. Flags have a bool, repeatable options a vector. Most options need
 // only the first three or four members, which are written without their names.
@@ -78,7 +79,7 @@ Command check_command();
 // Two halves: in `depute` it checks the options and replaces this process by the program depute-run with these words, the
 // command and its options; there it executes the command by `run_program`.
 Command run_command(std::span<char*> words);
-using RunProgram = Result<RunResult> (*)(const RunRequest& request);
+using RunProgram = Result<RunResult> (*)(const RunRequest& request, const ExecutionPlan& method);
 Command run_command(RunProgram run_program);
 Command profile_command();
 Command backends_command(Compiler& compiler);

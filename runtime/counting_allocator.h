@@ -35,7 +35,7 @@ class CountingAllocator final : public executorch::runtime::MemoryAllocator {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0) return nullptr;
     AlignedMemory memory = allocate_aligned(size, alignment);
     if (memory == nullptr) return nullptr;
-    // As a MemoryAllocator counts whose buffer starts at a multiple of the largest alignment.
+    // Counts as a MemoryAllocator does, if its buffer starts at a multiple of the largest alignment.
     used_ = aligned(used_, alignment) + size;
     most_ = std::max(most_, used_);
     blocks_.push_back(std::move(memory));

@@ -17,13 +17,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "read/pte.h"
-#include "read/read_program.h"
 #include "runtime/counting_allocator.h"
 #include "runtime/runtime_log.h"
 #include "runtime/stand_in_backend.h"
 #include "runtime/tensors.h"
-#include "support/mapped_file.h"
 #include "support/try.h"
 
 // Exported by the SDK, in none of its headers.
@@ -89,14 +86,14 @@ fs::path library_folder() {
 }
 
 // Loads backends and kernels of the SDK that the program uses: the common ones are linked, others take time.
-Status load_what_is_used(const ExecutionPlan& method) {
+void load_what_is_used(const ExecutionPlan& method) {
   bool lacks_backend = false;
   bool lacks_kernel = false;
   for (const PlanDelegate& delegate : method.delegates)
     lacks_backend |= et::get_backend_class(delegate.backend_id.c_str()) == nullptr;
   for (const PlanOperator& op : method.operators)
     lacks_kernel |= op.name.starts_with("quantized_decomposed::");
-  if (!lacks_backend && !lacks_kernel) return {};
+  if (!lacks_backend && !lacks_kernel) return;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(library_folder(), error)) {
     const std::string name = entry.path().filename().string();
@@ -108,7 +105,6 @@ Status load_what_is_used(const ExecutionPlan& method) {
     // One that does not load lacks its vendor's libraries: the runtime will say that the backend is missing.
     if (is_wanted) (void)dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
-  return {};
 }
 
 // A loaded method with all that it refers to, which is destroyed after it.
@@ -259,7 +255,7 @@ Result<et::EValue> LoadedMethod::input(std::size_t index, const TensorData& data
 }
 
 Result<std::uint64_t> LoadedMethod::call(const RunCall& arguments) {
-  // What the runtime kept no copy of has to stay until the call's results are read.
+  // Inputs of the call before: the runtime may refer to them until its results are read.
   input_tensors_.clear();
   input_memory_.clear();
   std::vector<et::EValue> values;
@@ -327,25 +323,20 @@ std::vector<std::byte> LoadedMethod::dump() {
 
 }  // namespace
 
-Result<RunResult> run_program(const RunRequest& request) {
+Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& plan) {
   keep_runtime_log();
   et::runtime_init();
   for (const std::string& plugin : request.plugins)
     TRY_STATUS(open_library(fs::absolute(plugin).string(), "the plug-in"));
-  TRY(const std::shared_ptr<const MappedFile> file, open_input(request.program));
-  TRY(const PteContents pte, read_pte(file->bytes(), request.program));
-  TRY(const ExecutionPlan* plan, find_method(pte, request.method));
-  if (!request.originals.empty()) TRY_STATUS(register_stand_ins(*plan, request.stand_ins, request.originals));
-  TRY_STATUS(load_what_is_used(*plan));
+  if (!request.originals.empty()) TRY_STATUS(register_stand_ins(plan, request.stand_ins, request.originals));
+  load_what_is_used(plan);
   if (request.threads > 0)
     executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(
         static_cast<std::uint32_t>(request.threads));
 
-  RunResult result{.program = request.program, .method = plan->name};
-  RunRequest named = request;
-  named.method = plan->name;
+  RunResult result{.program = request.program, .method = plan.name};
   const Clock::time_point start = Clock::now();
-  TRY(const std::unique_ptr<LoadedMethod> method, LoadedMethod::load(named, *plan));
+  TRY(const std::unique_ptr<LoadedMethod> method, LoadedMethod::load(request, plan));
   result.load_ns = ns_since(start);
   result.call_ns.resize(request.calls.size());
   for (std::uint64_t round = 0; round < request.repeat; ++round) {

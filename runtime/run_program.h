@@ -5,7 +5,8 @@
 
 namespace depute {
 
-// Fails with what the runtime logged. Its checks that end a process end this one, too, with exit code 1 and a message.
-Result<RunResult> run_program(const RunRequest& request);
+// `method` is the one that the request names, as read from its program. Fails with what the runtime logged. Checks of the
+// runtime that would abort end the process with exit code 1 and a message.
+Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& method);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// What ExecuTorch's runtime logs, kept for errors in place of standard error.
+// Keeps what ExecuTorch's runtime logs, for messages of errors; standard error gets none of it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What tests want without an error: must(result) is its value, parse("program\n...") a program from its text form.
-// An error fails the test.
+// Returns values and fails the test at an error: must(result) returns the result's value, parse("program\n...") a
+// program from its text form.
 #pragma once
 
 #include <gtest/gtest.h>

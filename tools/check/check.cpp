@@ -63,7 +63,7 @@ CheckResult check_program(const PteContents& program, const RuntimeTable& runtim
   CheckResult result{.runtime = runtime.name, .problems = {}};
   for (const ExecutionPlan& method : program.methods) {
     std::map<std::pair<std::string_view, std::string>, std::uint64_t> missing;
-    // What is listed is loaded, called or not.
+    // A runtime looks up all operators and delegates that are listed, called or not.
     for (const PlanOperator& op : method.operators) {
       if (!runtime.kernels.contains(op.str())) missing[{"kernel", op.str()}];
     }

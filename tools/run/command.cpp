@@ -174,20 +174,19 @@ Result<std::vector<RunCall>> calls_of(const RunArguments& arguments, const Execu
   return calls;
 }
 
-Result<RunRequest> request_of(const RunArguments& arguments, const PteContents& pte) {
-  TRY(const ExecutionPlan* method, find_method(pte, arguments.method));
+Result<RunRequest> request_of(const RunArguments& arguments, const ExecutionPlan& method) {
   RunRequest request{.program = arguments.program,
-                     .method = method->name,
+                     .method = method.name,
                      .data_files = arguments.ptd,
                      .plugins = arguments.plugins,
                      .repeat = arguments.repeat,
                      .threads = arguments.threads,
                      .is_traced = arguments.has_profile || !arguments.etdump.empty()};
   if (!arguments.stand_ins.empty()) {
-    TRY(request.originals, read_stand_ins(arguments.stand_ins, method->name, method->delegates.size()));
+    TRY(request.originals, read_stand_ins(arguments.stand_ins, method.name, method.delegates.size()));
     request.stand_ins = arguments.stand_in;
   }
-  TRY(request.calls, calls_of(arguments, *method));
+  TRY(request.calls, calls_of(arguments, method));
   return request;
 }
 
@@ -248,8 +247,9 @@ Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   if (!arguments.etdump.empty()) TRY_STATUS(outputs.reserve("--etdump", arguments.etdump));
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.program));
   TRY(const PteContents pte, read_pte(file->bytes(), arguments.program));
-  TRY(const RunRequest request, request_of(arguments, pte));
-  TRY(const RunResult result, run_program(request));
+  TRY(const ExecutionPlan* method, find_method(pte, arguments.method));
+  TRY(const RunRequest request, request_of(arguments, *method));
+  TRY(const RunResult result, run_program(request, *method));
   std::FILE* stream =
       is_standard_output(arguments.outputs) || is_standard_output(arguments.etdump) ? stderr : stdout;
   const bool color = has_color(stream, arguments.color);

@@ -3,7 +3,8 @@
 //
 //   TRY(const PteContents pte, read_pte(bytes, "model.pte"));
 //   TRY(const RunCall call, call_of_arrays(pte.methods[0], arrays, "x.npz"));
-//   TRY(const RunResult result, run_program({.program = "model.pte", .method = "forward", .calls = {call}}));
+//   const RunRequest request{.program = "model.pte", .method = "forward", .calls = {call}};
+//   TRY(const RunResult result, run_program(request, pte.methods[0]));
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ struct RunRequest {
   std::string method;
   std::vector<std::string> data_files = {};  // .ptd
   std::vector<std::string> plugins = {};     // shared libraries that register backends or kernels
-  // What the method's delegates compute, in order, if some of them are executed by the reference kernels: those for the backends
-  // that `stand_ins` names, without names for those that the runtime lacks.
+  // Originals of all delegates of the method, in order; may be empty. The reference kernels execute those of the backends
+  // that `stand_ins` names; if it is empty, those of the backends that the runtime lacks.
   std::vector<std::shared_ptr<const Program>> originals = {};
   std::vector<std::string> stand_ins = {};
   std::vector<RunCall> calls = {};  // state is kept from call to call
@@ -73,7 +74,7 @@ Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& a
                                const std::string& file);
 
 // A call with random numbers, the same each time: floats of a normal distribution, integers and bools 0 or 1. Open sizes
-// have their upper bounds.
+// have their upper bounds, and inputs that are numbers the value that they were exported with: a runtime takes no other.
 Result<RunCall> random_call(const ExecutionPlan& method);
 
 // The results of all calls as arrays: "output_0", of several calls "call_1.output_0". Leaves out what is none.

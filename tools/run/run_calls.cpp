@@ -132,6 +132,12 @@ std::size_t inputs_with_data(const ExecutionPlan& method) {
   return count;
 }
 
+TensorData exported_number(const EValue& value) {
+  if (value.kind == EValue::Kind::Double) return internal::scalar_data(value.double_value);
+  if (value.kind == EValue::Kind::Bool) return internal::scalar_data(value.int_value != 0);
+  return internal::scalar_data(value.int_value);
+}
+
 // The numbers of arr_0, arr_1, ...; empty if an array has another name.
 std::vector<std::size_t> numbers_of(const NamedArrays& arrays) {
   std::vector<std::size_t> numbers;
@@ -186,13 +192,15 @@ Result<RunCall> random_call(const ExecutionPlan& method) {
   for (std::size_t input = 0; input < method.inputs.size(); ++input) {
     if (is_none(method, input)) continue;
     TRY(const Expected expected, expected_input(method, input));
+    if (expected.tensor == nullptr) {
+      call[input] = exported_number(input_value(method, input));
+      continue;
+    }
     Dims sizes;
     std::size_t count = 1;
-    if (expected.tensor != nullptr) {
-      for (const std::int32_t size : expected.tensor->sizes) {
-        sizes.push_back(size);
-        count *= static_cast<std::size_t>(size);
-      }
+    for (const std::int32_t size : expected.tensor->sizes) {
+      sizes.push_back(size);
+      count *= static_cast<std::size_t>(size);
     }
     const ScalarType part = part_of(expected.dtype);
     if (is_complex(expected.dtype)) count *= 2;

@@ -16,7 +16,7 @@
 namespace depute {
 namespace {
 
-// Of the finite elements; of complex numbers both parts are elements.
+// Statistics of the finite elements; a complex number counts as two elements, its parts.
 struct Statistics {
   std::uint64_t count = 0;
   std::uint64_t not_finite = 0;

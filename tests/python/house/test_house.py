@@ -255,3 +255,11 @@ def test_modules_of_the_package_are_layers():
         for path in free:
             del left[path]
     assert not left, f"some of these import each other in a circle: {sorted(path.name for path in left)}"
+
+
+def test_commands_of_make_are_no_files():
+    """A folder with the name of a command (runtime/) would stop it from doing anything."""
+    makefile = (ROOT / "Makefile").read_text()
+    commands = set(re.findall(r"^([a-z-]+):.*##", makefile, re.MULTILINE))
+    phony = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())
+    assert commands - phony == set()

@@ -205,3 +205,11 @@ def test_arrays_by_number(tmp_path):
         np.savez(tmp_path / "x.npz", **dict(zip(names, (ones, twos))))
         run(tmp_path / "m.pte", "--inputs", tmp_path / "x.npz", "--outputs", tmp_path / "y.npz")
         assert list(np.load(tmp_path / "y.npz")["output_0"]) == [want, want]
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_random_inputs(name, tmp_path):
+    """Inputs that are numbers keep the value that they were exported with: the runtime refuses others."""
+    lower(sample(name), tmp_path / "m.pte")
+    method = read_cases(sample(name))[0].method
+    run(tmp_path / "m.pte", "--random", "--method", method)

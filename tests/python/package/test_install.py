@@ -189,7 +189,7 @@ def test_every_header_compiles_alone(compiler, installed, tmp_path):
         command = [compiler, *flags, f"-I{installed}/include", source]
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT).stderr
 
-    # What a header lacks one compiler tells; of the other the three that name all are asked.
+    # One compiler reports what a header lacks; the other compiles the three headers that include all.
     headers = HEADERS if compiler == COMPILERS[0] else sorted((INCLUDE / "depute").glob("*.h"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for header, said in zip(headers, pool.map(compile_one, headers)):
