@@ -45,6 +45,11 @@ Option color_option(std::string& choice) {
           .choices = {"auto", "always", "never"}};
 }
 
+Option runtime_option(std::string& folder) {
+  return {"--runtime", &folder,
+          "The folder of the Python package executorch, in place of the one it was built with", "DIR"};
+}
+
 Option top_option(std::uint64_t& top, std::string help, std::string excludes) {
   return {.names = "--top",
           .target = &top,
@@ -107,7 +112,7 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
                                      extract_command(compiler),  graph_command(compiler),
                                      payload_command(),          check_command(),
                                      run_command(words),         profile_command(),
-                                     backends_command(compiler), verify_command(),
+                                     backends_command(compiler), verify_command(words),
                                      replay_command(),           test_backend_command()};
     commands.push_back(completion_command(commands));
     commands.push_back(man_command(commands));

@@ -76,14 +76,15 @@ Command extract_command(Compiler& compiler);
 Command graph_command(Compiler& compiler);
 Command payload_command();
 Command check_command();
-// Two halves: in `depute` it checks the options and replaces this process by the program depute-run with these words, the
-// command and its options; there it executes the command by `run_program`.
+// Commands with two halves: in `depute` they check their options and replace this process by the program depute-run with these
+// words, the command and its options; there they are executed with `run_program`.
 Command run_command(std::span<char*> words);
+Command verify_command(std::span<char*> words);
 using RunProgram = Result<RunResult> (*)(const RunRequest& request, const ExecutionPlan& method);
 Command run_command(RunProgram run_program);
+Command verify_command(Compiler& compiler, RunProgram run_program);
 Command profile_command();
 Command backends_command(Compiler& compiler);
-Command verify_command();
 Command replay_command();
 Command test_backend_command();
 // These describe all commands; `commands` must outlive them.
@@ -100,6 +101,8 @@ int report_usage(const Diagnostic& diagnostic);
 
 // --color: auto, always or never.
 Option color_option(std::string& choice);
+// --runtime: the folder of another package than depute-run was built with.
+Option runtime_option(std::string& folder);
 // --top: entries of each list; 0: all.
 Option top_option(std::uint64_t& top, std::string help, std::string excludes = {});
 // True if output to this stream has colors. With "auto": on a terminal, unless NO_COLOR is set.

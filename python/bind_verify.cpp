@@ -1,85 +1,15 @@
-// Functions for depute.verify: a program that also returns intermediate values, and the reference kernels.
-//
-//   %a = delegate.call(@d0, %x)          %a = delegate.call(@d0, %x)
-//   %b = aten.tan.default(%a)       ->   %b = aten.tan.default(%a)
-//   return %b                            return %b, %a
-//
-// A control-flow body is checked as a separate program with the arguments of its calls.
+// Functions for depute.verify: the reference kernels, comparison of outputs, and the search of a fault.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "bind_data.h"
 #include "depute/program/interpret.h"
+#include "depute/tools/verify.h"
 
 namespace depute::python {
 namespace {
-
-template <typename AnyProgram>
-auto& method_of(AnyProgram& program, const std::string& name) {
-  auto* method = program.find_method(name);
-  if (method == nullptr) throw nb::key_error(("there is no method '" + name + "'").c_str());
-  return *method;
-}
-
-// Describes a node's tensor: index among the user outputs, name, the node's op, the called delegate (or ""),
-// and the node's place in the model.
-using ExposedRow = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
-
-class Exposer {
- public:
-  explicit Exposer(Method& method) : method_(method) {
-    for (std::size_t i = 0; i < method.outputs.size(); ++i) {
-      const Argument& output = method.graph->outputs()[i];
-      outputs_.push_back(output);
-      if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) continue;
-      if (output.is_value()) places_.emplace(output.as_value(), user_outputs_);
-      ++user_outputs_;
-    }
-  }
-
-  std::vector<ExposedRow> run() {
-    for (Node& node : method_.graph->nodes()) {
-      for (Value* result : node.results()) {
-        if (result->type().is_tensor()) add(node, *result);
-      }
-    }
-    method_.graph->set_outputs(outputs_);
-    method_.out_spec.clear();
-    return std::move(rows_);
-  }
-
- private:
-  void add(const Node& node, Value& value) {
-    auto [place, is_new] = places_.emplace(&value, user_outputs_);
-    if (is_new) {
-      ++user_outputs_;
-      outputs_.push_back(Argument::of(&value));
-      method_.outputs.push_back({.kind = OutputSpec::Kind::UserOutput});
-    }
-    bool is_delegate = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
-    rows_.emplace_back(place->second, std::string(value.name().str()), std::string(node.op().str()),
-                       is_delegate ? std::string(node.arg(0).as_symbol().str()) : std::string(),
-                       node.source == nullptr ? std::string() : node.source->str());
-  }
-
-  Method& method_;
-  std::vector<Argument> outputs_;
-  std::size_t user_outputs_ = 0;
-  std::unordered_map<const Value*, std::size_t> places_;
-  std::vector<ExposedRow> rows_;
-};
-
-std::pair<ProgramHandle, std::vector<ExposedRow>> expose(const ProgramHandle& handle,
-                                                         const std::string& name) {
-  Program program = clone(*handle.program);
-  std::vector<ExposedRow> rows = Exposer(method_of(program, name)).run();
-  return {hold(std::move(program)), std::move(rows)};
-}
 
 RuntimeValue content_of(nb::handle object) {
   if (object.is_none()) return {};
@@ -103,82 +33,75 @@ nb::list list_of(std::span<const RuntimeValue> contents, const std::string& name
   return list;
 }
 
-std::vector<RuntimeValue> run(const ProgramHandle& handle, const Method& method, const nb::list& inputs,
-                              const BodyObserver& observe = {}) {
+std::vector<RuntimeValue> contents_of(const nb::list& objects) {
   std::vector<RuntimeValue> contents;
-  for (nb::handle input : inputs) contents.push_back(content_of(input));
-  Result<std::vector<RuntimeValue>> results = [&] {
-    nb::gil_scoped_release release;
-    return interpret(*handle.program, method, contents, observe);
-  }();
-  return take(std::move(results));
+  for (nb::handle object : objects) contents.push_back(content_of(object));
+  return contents;
 }
 
 // Returns the values of the user outputs.
 nb::list interpreted(const ProgramHandle& handle, const std::string& name, const nb::list& inputs) {
-  const Method& method = method_of(*handle.program, name);
-  const std::vector<RuntimeValue> outputs = run(handle, method, inputs);
-  nb::list list;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (method.outputs[i].kind == OutputSpec::Kind::UserOutput) list.append(object_of(outputs[i], "output"));
-  }
-  return list;
+  const std::vector<RuntimeValue> contents = contents_of(inputs);
+  Result<std::vector<RuntimeValue>> outputs = [&] {
+    nb::gil_scoped_release release;
+    return reference_outputs(*handle.program, name, contents);
+  }();
+  return list_of(take(std::move(outputs)), "output");
 }
 
-// --- bodies of control flow
+// name, absolute, relative, is right, note
+using ErrorRow = std::tuple<std::string, double, double, bool, std::string>;
 
-template <typename AnyGraph>
-auto& node_of(AnyGraph& graph, const std::string& result) {
-  for (auto& node : graph.nodes()) {
-    for (const Value* value : node.results()) {
-      if (value->name().str() == result) return node;
-    }
-  }
-  throw nb::key_error(("no node has the result '" + result + "'").c_str());
+ErrorRow row_of(const OutputError& error) {
+  return {error.name, error.absolute, error.relative, error.is_right, error.note};
 }
 
-// Returns the body calls that one node makes, in order: the index of the argument with the body, and the
-// values of the body's inputs.
-std::vector<std::pair<std::size_t, nb::list>> body_calls(const ProgramHandle& handle, const std::string& name,
-                                                         const nb::list& inputs, const std::string& result) {
-  const Method& method = method_of(*handle.program, name);
-  const Node& wanted = node_of(*method.graph, result);
-  std::vector<std::pair<std::size_t, std::vector<RuntimeValue>>> calls;
-  run(handle, method, inputs,
-      [&](const Node& node, std::size_t argument, std::span<const RuntimeValue> given) {
-        if (&node == &wanted) calls.emplace_back(argument, std::vector(given.begin(), given.end()));
-      });
-  std::vector<std::pair<std::size_t, nb::list>> list;
-  for (const auto& [argument, given] : calls) list.emplace_back(argument, list_of(given, "input"));
-  return list;
+std::vector<ErrorRow> compared(const nb::list& expected, const nb::list& actual, double tolerance) {
+  std::vector<ErrorRow> rows;
+  for (const OutputError& error : compare_outputs(contents_of(expected), contents_of(actual), tolerance))
+    rows.push_back(row_of(error));
+  return rows;
 }
 
-// Returns a program whose only method is the body, so that it can run alone, and the body's name.
-std::pair<ProgramHandle, std::string> body_program(const ProgramHandle& handle, const std::string& name,
-                                                   const std::string& result, std::size_t argument) {
-  Program program = clone(*handle.program);
-  std::erase_if(program.methods, [&](const Owned<Method>& method) { return method->name.str() != name; });
-  Method& method = method_of(program, name);
-  const Graph* wanted = std::as_const(node_of(*method.graph, result)).arg(argument).as_graph();
-  auto body = std::ranges::find(method.bodies, wanted, [](const Owned<Graph>& each) { return each.get(); });
-  if (body == method.bodies.end()) throw nb::key_error("the body does not belong to the method");
-  method.graph = std::move(*body);
-  method.bodies.erase(body);
-  method.inputs.assign(wanted->inputs().size(), {});
-  method.outputs.assign(wanted->outputs().size(), {});
-  method.in_spec.clear();
-  method.out_spec.clear();
-  std::string body_name(wanted->name().str());
-  return {hold(std::move(program)), std::move(body_name)};
+nb::tuple row_of(const Fault& fault) {
+  nb::list inside;
+  for (const BodyCall& call : fault.inside)
+    inside.append(nb::make_tuple(call.name, call.op, call.body, call.call));
+  return nb::make_tuple(fault.kind, fault.name, fault.target, fault.sources, row_of(fault.error), inside,
+                        list_of(fault.inputs, "input"), list_of(fault.expected, "output"),
+                        list_of(fault.actual, "output"), bytes_of(fault.pte));
+}
+
+// Returns the fault or None, and a note. `run(bytes, method, inputs)` returns outputs.
+nb::tuple search_fault(const ProgramHandle& handle, const WriteOptions& options, const std::string& method,
+                       const nb::list& inputs, double tolerance, const nb::object& run, std::size_t delegates,
+                       std::size_t body_calls) {
+  const Compiler compiler;
+  Raised raised;
+  const PteRunner runner = [&](const RunnablePte& pte, const std::string& name,
+                               std::span<const RuntimeValue> values) {
+    return ask_python(raised, [&] {
+      return contents_of(nb::cast<nb::list>(run(bytes_of(pte.bytes), name, list_of(values, "input"))));
+    });
+  };
+  const std::vector<RuntimeValue> contents = contents_of(inputs);
+  Result<FaultSearch> found = [&] {
+    nb::gil_scoped_release release;
+    return find_fault(compiler, *handle.program, options, method, contents, tolerance, runner,
+                      {.delegates = delegates, .body_calls = body_calls});
+  }();
+  const FaultSearch search = take(std::move(found), raised);
+  return nb::make_tuple(search.fault ? nb::object(row_of(*search.fault)) : nb::none(), search.note);
 }
 
 }  // namespace
 
 void bind_verify(nb::module_& module) {
-  module.def("expose", &expose);
   module.def("interpret", &interpreted);
-  module.def("body_calls", &body_calls);
-  module.def("body_program", &body_program);
+  module.def("compare_outputs", &compared);
+  module.def("find_fault", &search_fault, nb::arg("program"), nb::arg("options"), nb::arg("method"),
+             nb::arg("inputs"), nb::arg("tolerance"), nb::arg("run"), nb::arg("delegates"),
+             nb::arg("body_calls"));
   // A constant with these bytes in row-major order.
   module.def("make_constant",
              [](const std::string& dtype, const std::vector<std::int64_t>& shape, nb::bytes bytes) {

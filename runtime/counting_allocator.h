@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -45,6 +46,8 @@ class CountingAllocator final : public executorch::runtime::MemoryAllocator {
     blocks_.clear();
     used_ = 0;
   }
+  // The runtime takes a temporary allocator without a size for none.
+  std::uint32_t size() const override { return UINT32_MAX; }
   std::size_t used_size() const override { return used_; }
   std::size_t free_size() const override { return SIZE_MAX; }
   std::size_t most_used() const { return most_; }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
@@ -37,6 +38,7 @@ namespace {
 
 namespace et = executorch::runtime;
 namespace fs = std::filesystem;
+using executorch::extension::BufferDataLoader;
 using executorch::extension::FlatTensorDataMap;
 using executorch::extension::MmapDataLoader;
 using executorch::extension::TensorPtr;
@@ -114,7 +116,7 @@ class LoadedMethod {
 
   // Sets the inputs and executes. Returns the time of both.
   Result<std::uint64_t> call(const RunCall& arguments);
-  Result<std::vector<RunOutput>> outputs();
+  Result<std::vector<RuntimeValue>> outputs();
   RunMemory memory() const;
   std::vector<std::byte> dump();
 
@@ -123,11 +125,11 @@ class LoadedMethod {
   Status open(const RunRequest& request);
   Status plan_memory(const et::MethodMeta& meta);
   Status provide_outputs(const et::MethodMeta& meta);
-  Result<et::EValue> input(std::size_t index, const TensorData& data);
+  et::EValue input(std::size_t index, const RuntimeValue& argument);
 
   const ExecutionPlan& plan_;
   std::string name_;
-  std::optional<MmapDataLoader> loader_;
+  std::optional<BufferDataLoader> loader_;
   std::vector<MmapDataLoader> data_loaders_;
   std::vector<FlatTensorDataMap> data_maps_;
   std::optional<MergedDataMap> merged_data_;
@@ -160,8 +162,7 @@ Result<MmapDataLoader> open_data(const std::string& path) {
 
 Status LoadedMethod::open(const RunRequest& request) {
   name_ = request.method;
-  TRY(MmapDataLoader loader, open_data(request.program));
-  loader_.emplace(std::move(loader));
+  loader_.emplace(request.program.data(), request.program.size());
   data_loaders_.reserve(request.data_files.size());
   data_maps_.reserve(request.data_files.size());
   std::vector<const et::NamedDataMap*> maps;
@@ -180,7 +181,7 @@ Status LoadedMethod::open(const RunRequest& request) {
     maps = {&*merged_data_};
   }
   TRY(et::Program program,
-      value_of(et::Program::load(&*loader_, et::Program::Verification::InternalConsistency), request.program,
+      value_of(et::Program::load(&*loader_, et::Program::Verification::InternalConsistency), request.name,
                "cannot load the program"));
   program_.emplace(std::move(program));
   TRY(const et::MethodMeta meta,
@@ -230,17 +231,15 @@ Status LoadedMethod::provide_outputs(const et::MethodMeta& meta) {
   return {};
 }
 
-Result<et::EValue> LoadedMethod::input(std::size_t index, const TensorData& data) {
+et::EValue LoadedMethod::input(std::size_t index, const RuntimeValue& argument) {
+  if (const auto* number = std::get_if<std::int64_t>(&argument)) return {*number};
+  if (const auto* real = std::get_if<double>(&argument)) return {*real};
+  if (const auto* truth = std::get_if<bool>(&argument)) return {*truth};
+  const auto* given = std::get_if<TensorData>(&argument);
   const EValue& value = plan_.values[static_cast<std::size_t>(plan_.inputs[index])];
-  if (data.storage == nullptr) return et::EValue();
+  if (given == nullptr || value.kind != EValue::Kind::Tensor) return {};
+  const TensorData data = ordered(*given, plan_.tensors[value.first]);
   const std::span<const std::byte> bytes = data.dense_bytes();
-  const auto number = [&]<typename T>(T result) {
-    std::memcpy(&result, bytes.data(), sizeof result);
-    return et::EValue(result);
-  };
-  if (value.kind == EValue::Kind::Int) return number(std::int64_t{});
-  if (value.kind == EValue::Kind::Double) return number(double{});
-  if (value.kind == EValue::Kind::Bool) return et::EValue(bytes[0] != std::byte{0});
   const PlanTensor& tensor = plan_.tensors[value.first];
   std::vector<executorch::aten::SizesType> sizes;
   for (const SymInt& size : data.type.sizes)
@@ -260,8 +259,7 @@ Result<std::uint64_t> LoadedMethod::call(const RunCall& arguments) {
   input_memory_.clear();
   std::vector<et::EValue> values;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    TRY(et::EValue value, input(i, arguments[i]));
-    values.push_back(std::move(value));
+    values.push_back(input(i, arguments[i]));
   }
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -276,28 +274,22 @@ Result<std::uint64_t> LoadedMethod::call(const RunCall& arguments) {
   return ns;
 }
 
-template <typename T>
-TensorData number_data(ScalarType dtype, T number) {
-  return make_data<T>(dtype, {}, {number});
-}
-
-Result<std::vector<RunOutput>> LoadedMethod::outputs() {
-  std::vector<RunOutput> outputs;
+Result<std::vector<RuntimeValue>> LoadedMethod::outputs() {
+  std::vector<RuntimeValue> outputs;
   for (std::size_t i = 0; i < method_->outputs_size(); ++i) {
     const et::EValue& value = method_->get_output(i);
     const std::string where = fmt::format("output {} of {}", i, name_);
     if (value.isNone()) {
-      outputs.push_back({.is_none = true, .data = {}});
+      outputs.emplace_back();
     } else if (value.isTensor()) {
       TRY(TensorData data, data_of(value.toTensor(), where));
-      outputs.push_back({.is_none = false, .data = std::move(data)});
+      outputs.emplace_back(std::move(data));
     } else if (value.isInt()) {
-      outputs.push_back({.is_none = false, .data = number_data(ScalarType::I64, value.toInt())});
+      outputs.emplace_back(value.toInt());
     } else if (value.isDouble()) {
-      outputs.push_back({.is_none = false, .data = number_data(ScalarType::F64, value.toDouble())});
+      outputs.emplace_back(value.toDouble());
     } else if (value.isBool()) {
-      const std::uint8_t byte = value.toBool() ? 1 : 0;
-      outputs.push_back({.is_none = false, .data = number_data(ScalarType::Bool, byte)});
+      outputs.emplace_back(value.toBool());
     } else {
       return failure("run", where, "it is neither a tensor nor a number");
     }
@@ -328,13 +320,14 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
   et::runtime_init();
   for (const std::string& plugin : request.plugins)
     TRY_STATUS(open_library(fs::absolute(plugin).string(), "the plug-in"));
+  if (request.keeps_backends) load_what_is_used(plan);
   if (!request.originals.empty()) TRY_STATUS(register_stand_ins(plan, request.stand_ins, request.originals));
   load_what_is_used(plan);
   if (request.threads > 0)
     executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(
         static_cast<std::uint32_t>(request.threads));
 
-  RunResult result{.program = request.program, .method = plan.name};
+  RunResult result{.program = request.name, .method = plan.name};
   const Clock::time_point start = Clock::now();
   TRY(const std::unique_ptr<LoadedMethod> method, LoadedMethod::load(request, plan));
   result.load_ns = ns_since(start);
@@ -344,7 +337,7 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
       TRY(const std::uint64_t ns, method->call(request.calls[call]));
       result.call_ns[call].push_back(ns);
       if (round > 0) continue;
-      TRY(std::vector<RunOutput> outputs, method->outputs());
+      TRY(std::vector<RuntimeValue> outputs, method->outputs());
       result.outputs.push_back(std::move(outputs));
     }
   }

@@ -66,8 +66,8 @@ Status store(const RuntimeValue& result, et::EValue& place) {
 
 class StandInBackend final : public et::BackendInterface {
  public:
-  explicit StandInBackend(std::deque<std::shared_ptr<const Program>> originals)
-      : originals_(std::move(originals)) {}
+  // Of the delegates that are initialized next, in this order.
+  void provide(std::deque<std::shared_ptr<const Program>> originals) { originals_ = std::move(originals); }
 
   bool is_available() const override { return true; }
 
@@ -119,10 +119,13 @@ class StandInBackend final : public et::BackendInterface {
 
 Status register_stand_ins(const ExecutionPlan& method, const std::vector<std::string>& ids,
                           const std::vector<std::shared_ptr<const Program>>& originals) {
+  // The runtime keeps names and backends until the process ends.
+  static auto& registered = *new std::map<std::string, StandInBackend>();
   std::set<std::string> wanted(ids.begin(), ids.end());
   if (ids.empty()) {
     for (const PlanDelegate& delegate : method.delegates) {
-      if (et::get_backend_class(delegate.backend_id.c_str()) == nullptr) wanted.insert(delegate.backend_id);
+      const std::string& id = delegate.backend_id;
+      if (registered.contains(id) || et::get_backend_class(id.c_str()) == nullptr) wanted.insert(id);
     }
   }
   for (const std::string& id : wanted) {
@@ -130,10 +133,9 @@ Status register_stand_ins(const ExecutionPlan& method, const std::vector<std::st
     for (std::size_t i = 0; i < method.delegates.size(); ++i) {
       if (method.delegates[i].backend_id == id) of_id.push_back(originals[i]);
     }
-    // The runtime keeps both until the process ends.
-    auto* name = new std::string(id);
-    auto* backend = new StandInBackend(std::move(of_id));
-    if (et::register_backend({name->c_str(), backend}) != et::Error::Ok)
+    const auto [place, is_new] = registered.try_emplace(id);
+    place->second.provide(std::move(of_id));
+    if (is_new && et::register_backend({place->first.c_str(), &place->second}) != et::Error::Ok)
       return failure("usage", "--stand-in", fmt::format("the runtime has {} itself", id));
   }
   return {};

@@ -1,4 +1,4 @@
-"""The command `depute`: the command line of docs/cli.md in this process, and `depute verify`, which needs torch."""
+"""The command `depute`: the command line of docs/cli.md in this process, and `depute verify --torch`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from ._depute import command_line
 
 
 def main():
-    if sys.argv[1:2] == ["verify"]:
+    if sys.argv[1:2] == ["verify"] and "--torch" in sys.argv:
         from ._verify_command import main as verify
 
         sys.exit(verify(sys.argv[2:]))

@@ -3,16 +3,15 @@
     check = depute.verify("model.pt2", "model.pte", inputs, partitioner="xnnpack")
     check.ok, check.outputs, check.fault
 
-Needs torch and executorch. To find the fault, the same program is run with all tensors between delegates and kernels
-as outputs. The fault is the first node that differs although its operands do not. A delegate is then run alone, on
-the reference's values. Control-flow bodies are checked as separate programs, once for each of their calls.
+Needs torch and executorch. The search for the fault is the compiler's (include/depute/tools/verify.h); here is what torch
+computes, and the runs in the stock runtime.
 """
 
 from __future__ import annotations
 
-import collections
 import os
 import shutil
+import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,26 +19,22 @@ from . import _depute
 from ._errors import Error, kind_of
 from ._named_data import as_bytes
 from ._progress import watching
-from .graph import getitem
 from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
-from .program import Program, as_program, write_whole
+from .program import as_program, write_whole
 from .values import SymInt, Value
 
 MAX_ALONE = 5  # maximum number of delegates that are run alone
-NO_FAULT = (
-    "no single delegate or kernel differs: the difference accumulates, or is caused by the placement of tensors in memory"
-)
 MAX_CALLS = 1000  # maximum number of checked calls of the bodies of one node
 
 
 class OutputError:
     """Difference of an output from the reference: `absolute`, and `relative` to the reference's largest value."""
 
-    def __init__(self, name: str, absolute: float, largest: float, tolerance: float, note: str = "") -> None:
+    def __init__(self, name: str, absolute: float, relative: float, ok: bool, note: str = "") -> None:
         self.name = name
         self.absolute = absolute
-        self.relative = absolute / largest if largest else absolute
-        self.ok = self.relative <= tolerance and not note
+        self.relative = relative
+        self.ok = ok
         self.note = note
 
     def __repr__(self) -> str:
@@ -134,7 +129,7 @@ def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward
         runner = _Runner(watch)
         reference, expected = _reference(program, source, method, inputs)
         actual = runner.run(_bytes_of(pte), method, inputs)
-        check = Verification(reference, _compare_all(expected, actual, tolerance))
+        check = Verification(reference, compare(expected, actual, tolerance))
         if not check.ok:
             _look_into(check, _lowered(pte, source, config, options), method, inputs, tolerance, runner, save_to)
         check.runs = runner.runs
@@ -145,13 +140,36 @@ def _look_into(check, lowered, method, inputs, tolerance, runner, save_to):
     if lowered is None:
         check.note = "the fault was not searched: these options give a different .pte; use the options that it was lowered with"
         return
-    search = _Search(lowered, method, tolerance, runner, save_to)
+
+    def run(content, name, contents):
+        return _as_contents(runner.run(content, name, [_as_tensor(each) for each in contents]))
+
+    program = lowered.program
+    options = lowered._config._write_options(program, "exposed.pte")
+    row, check.note = _depute.find_fault(program._native, options, method, _as_contents(inputs), tolerance, run, MAX_ALONE, MAX_CALLS)
+    if row is not None:
+        check.fault = _fault_of(row, save_to)
+
+
+def _fault_of(row, save_to):
+    kind, name, target, sources, error, inside, *values, pte = row
+    folder = None if save_to is None else _save(os.path.join(os.fspath(save_to), name), values, pte)
+    return Fault(kind, name, target, sources, OutputError(*error), folder, [BodyCall(*each) for each in inside])
+
+
+def _save(folder, values, pte):
+    import torch
+
+    tensors = dict(zip(("inputs", "expected", "actual"), ([_as_tensor(each) for each in part] for part in values)))
+    os.makedirs(folder, exist_ok=True)
     try:
-        check.fault = search.run(inputs)
-    except Error as error:  # an operator without a reference kernel
-        check.note = f"the fault was not searched: {error}"
-        return
-    check.note = search.note or ("" if check.fault else NO_FAULT)
+        torch.save(tensors, os.path.join(folder, "tensors.pt"))
+        if pte:
+            write_whole(os.path.join(folder, "delegate.pte"), pte)
+    except BaseException:  # also Ctrl-C: leaves no partial folder
+        shutil.rmtree(folder)
+        raise
+    return folder
 
 
 def _bytes_of(pte):
@@ -234,7 +252,17 @@ def _as_contents(inputs):
         dtype = str(tensor.dtype).removeprefix("torch.")
         return _depute.make_constant(dtype, list(tensor.shape), as_bytes(tensor, "input"))
 
-    return [of_tensor(each) if isinstance(each, torch.Tensor) else each for each in inputs]
+    def of(value):
+        if isinstance(value, str):  # a text is compared by a number of its bytes
+            return zlib.crc32(value.encode())
+        return of_tensor(value) if isinstance(value, torch.Tensor) else value
+
+    return [of(each) for each in inputs]
+
+
+def compare(expected, actual, tolerance):
+    """Returns an OutputError for each output. NaN equals NaN, and each infinity equals itself."""
+    return [OutputError(*row) for row in _depute.compare_outputs(_as_contents(expected), _as_contents(actual), tolerance)]
 
 
 def _as_tensor(content):
@@ -273,170 +301,3 @@ def random_inputs(method, seed=0):
         else:
             inputs.append(example(value))
     return tuple(inputs)
-
-
-# --- comparing
-
-
-def _compare_all(expected, actual, tolerance):
-    if len(expected) != len(actual):
-        note = f"the .pte has {len(actual)} outputs, but the reference has {len(expected)}"
-        return [OutputError("outputs", float("inf"), 1, tolerance, note)]
-    return [compare(f"output {i}", *pair, tolerance) for i, pair in enumerate(zip(expected, actual))]
-
-
-def compare(name, expected, actual, tolerance):
-    """Returns an OutputError. NaN equals NaN, and each infinity equals itself."""
-    import torch
-
-    if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
-        if expected is None or isinstance(expected, str) or isinstance(actual, torch.Tensor) or actual is None:
-            return OutputError(name, 0.0 if expected is actual or expected == actual else float("inf"), 1, tolerance)
-        return OutputError(name, float(abs(expected - actual)), abs(float(expected)), tolerance)
-    if expected.shape != actual.shape or expected.dtype != actual.dtype:
-        kinds = [f"{str(each.dtype).removeprefix('torch.')}{list(each.shape)}" for each in (actual, expected)]
-        return OutputError(name, float("inf"), 1, tolerance, f"{kinds[0]} instead of {kinds[1]}")
-    wide = torch.complex128 if expected.is_complex() else torch.float64
-    a, b = (each.detach().to(wide).flatten() for each in (expected, actual))
-    same = (a == b) | (a.isnan() & b.isnan())
-    difference = torch.where(same, 0, (a - b).abs()).nan_to_num(nan=float("inf"))
-    finite = a.abs()[a.isfinite()]
-    largest = float(finite.max()) if finite.numel() else 0.0
-    return OutputError(name, float(difference.max()) if difference.numel() else 0.0, largest, tolerance)
-
-
-# --- finding the fault
-
-
-class _Search:
-    """Finds the first fault of a lowered program."""
-
-    def __init__(self, lowered, method, tolerance, runner, save_to):
-        self.program, self.method = lowered.program, method
-        self.options = lowered._config._write_options(lowered.program, "exposed.pte")
-        self.tolerance, self.runner, self.save_to = tolerance, runner, save_to
-        self.alone = 0  # number of delegates that were run alone
-        self.note = ""
-
-    def run(self, inputs):
-        """Returns a Fault, or None if no node differs by itself."""
-        return _GraphSearch(self, self.program._native, ()).run(inputs)
-
-
-class _GraphSearch:
-    """Searches one graph, a method's own or a body's. Compares all tensors that its nodes compute in the reference
-    kernels and in the stock runtime."""
-
-    def __init__(self, search, native, inside):
-        self.search, self.native, self.inside = search, native, inside
-        self.program = Program(native)
-        self.method = self.program.methods[search.method]
-        self.nodes = {node.name: node for node in self.method.graph.nodes}
-        self.exposed, self.rows = _depute.expose(native, search.method)
-        self.pte = _depute.emit(self.exposed, search.options, "exposed.pte")[0]
-
-    def run(self, inputs):
-        search = self.search
-        self.inputs = inputs
-        self.expected = interpreted(self.exposed, search.method, inputs)
-        self.actual = search.runner.run(self.pte, search.method, inputs)
-        right = set()  # delegates that are correct for correct inputs
-        differing = set()  # names of values
-        for place, name, op, delegate, source in self.rows:
-            error = compare(name, self.expected[place], self.actual[place], search.tolerance)
-            if error.ok or delegate in right:
-                continue
-            differs_before = not differing.isdisjoint(self._operands(name))
-            differing.add(name)
-            if delegate:
-                if search.alone == MAX_ALONE:
-                    return None
-                fault = self._alone(delegate)
-                right.add(delegate)
-            elif op.startswith("higher_order."):
-                fault = self._in_bodies(name, op)
-            else:
-                fault = None
-            if fault is None and not delegate and not differs_before:
-                kind = "control flow" if op.startswith("higher_order.") else "kernel"
-                fault = self._fault(kind, name, op, [source] if source else [], error, [], [place])
-            if fault is not None:
-                return fault
-        return None
-
-    def _operands(self, name):
-        """Returns the names of the operands of the value's node."""
-        node = self.nodes[name]
-        return {each.name for each in (node.args[0] if node.target is getitem else node).all_input_nodes}
-
-    def _fault(self, kind, name, target, sources, error, *saved):
-        return Fault(kind, name, target, sources, error, self._save(name, *saved), self.inside)
-
-    def _in_bodies(self, name, op):
-        """Returns the fault in a body call of the node with the result `name`, or None."""
-        bodies, calls = {}, collections.Counter()
-        given = _depute.body_calls(self.native, self.search.method, _as_contents(self.inputs), name)
-        try:
-            for argument, inputs in given[:MAX_CALLS]:
-                if argument not in bodies:
-                    bodies[argument] = self._body(name, op, argument)
-                bodies[argument].inside[-1].call = calls[argument]
-                calls[argument] += 1
-                fault = bodies[argument].run([_as_tensor(each) for each in inputs])
-                if fault is not None:
-                    return fault
-        except Error as error:
-            self.search.note = f"the bodies of {name} were not searched: {error}"
-        return None
-
-    def _body(self, name, op, argument):
-        native, body = _depute.body_program(self.native, self.search.method, name, argument)
-        return _GraphSearch(self.search, native, [*self.inside, BodyCall(name, op, body, 0)])
-
-    def _alone(self, name):
-        """Runs a delegate on the reference's values. Returns its fault, or None."""
-        self.search.alone += 1
-        module = self.program.lowered_module(name)
-        content = module.buffer()
-        places = [row[0] for row in self.rows if row[3] == name]
-        values = self._true_values()
-        inputs = [values.get(getattr(node, "name", None), node) for node in self._call(name).args[1:]]
-        results = self.search.runner.run(content, "forward", inputs)
-        errors = [compare(name, self.expected[place], result, self.search.tolerance) for place, result in zip(places, results)]
-        worst = max(errors, key=lambda error: error.relative)
-        if worst.ok:
-            return None
-        original = module.original_module
-        nodes = original.graph.nodes if original is not None else []
-        sources = list(dict.fromkeys(str(node.source) for node in nodes if node.source is not None and str(node.source)))
-        return self._fault("delegate", name, module.backend_id, sources, worst, inputs, places, results, content)
-
-    def _call(self, delegate):
-        graph = self.method.graph
-        attribute = next(name for name, called in graph._delegates.items() if called == delegate)
-        return next(node for node in graph.nodes if node.args and getattr(node.args[0], "name", "") == attribute)
-
-    def _true_values(self):
-        """Returns the reference values of the graph's inputs, constants and nodes by name."""
-        specs = self.method.graph_signature.input_specs
-        values = dict(zip((spec.arg for spec in specs if spec.kind == "USER_INPUT"), self.inputs))
-        values |= {spec.arg: _as_tensor(self.program.constant(spec.target)) for spec in specs if spec.target}
-        return values | {row[1]: self.expected[row[0]] for row in self.rows}
-
-    def _save(self, name, inputs, places, results=None, pte=None):
-        if self.search.save_to is None:
-            return None
-        import torch
-
-        folder = os.path.join(os.fspath(self.search.save_to), name)
-        os.makedirs(folder, exist_ok=True)
-        actual = results if results is not None else [self.actual[place] for place in places]
-        tensors = {"inputs": list(inputs), "expected": [self.expected[place] for place in places], "actual": actual}
-        try:
-            torch.save(tensors, os.path.join(folder, "tensors.pt"))
-            if pte is not None:
-                write_whole(os.path.join(folder, "delegate.pte"), pte)
-        except BaseException:  # also Ctrl-C: leaves no partial folder
-            shutil.rmtree(folder)
-            raise
-        return folder

@@ -1,4 +1,4 @@
-"""The command `depute verify`: depute.verify on files. It returns 3 when the .pte computes something else."""
+"""The command `depute verify --torch`: depute.verify on files. It returns 3 when the .pte computes something else."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ def main(words):
         import executorch.runtime  # noqa: F401
         import torch
     except ImportError as error:
-        print(f"error: verify needs torch and executorch: {error}", file=sys.stderr)
+        print(f"error: verify --torch needs torch and executorch: {error}", file=sys.stderr)
         return 1
     from ._verify import verify
 
@@ -43,6 +43,7 @@ def main(words):
 
 def _parser():
     parser = argparse.ArgumentParser(prog="depute verify", description=__doc__.splitlines()[0])
+    parser.add_argument("--torch", action="store_true", help="compare with torch, in place of the reference kernels")
     parser.add_argument("model", help="the .pt2 or .ir file from which the .pte was lowered")
     parser.add_argument("pte")
     parser.add_argument("--inputs", metavar="FILE", help="a tuple of tensors and numbers, saved by torch.save (default: random inputs)")

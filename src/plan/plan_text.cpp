@@ -165,4 +165,13 @@ std::string plan_text(const ExecutionPlan& plan) {
   return PlanPrinter(plan).run();
 }
 
+std::optional<std::uint64_t> byte_size(const PlanTensor& tensor) {
+  const auto type = scalar_type_from_executorch(tensor.scalar_type);
+  std::uint64_t bytes = type ? item_size(*type) : 1;
+  for (const std::int32_t size : tensor.sizes) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
 }  // namespace depute

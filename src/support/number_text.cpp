@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 namespace depute {
@@ -32,6 +33,12 @@ std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_
 
 double percent(std::uint64_t part, std::uint64_t whole, double of_nothing) {
   return whole == 0 ? of_nothing : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 std::size_t shown_of(std::size_t count, std::size_t top) {

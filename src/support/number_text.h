@@ -1,4 +1,4 @@
-// Formats numbers for people.
+// Formats numbers for people, and reads them.
 //
 //   plural(1, "node")             "1 node"
 //   bytes_text(41'000'000)        "41.0 MB"
@@ -24,6 +24,9 @@ std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_
 
 // Part of a whole, in percent; `of_nothing` if the whole is 0.
 double percent(std::uint64_t part, std::uint64_t whole, double of_nothing = 0);
+
+// The number that the whole text is, in decimal digits.
+std::optional<std::uint64_t> whole_number(std::string_view text);
 
 // How many of `count` entries a list of at most `top` entries has; 0: all.
 std::size_t shown_of(std::size_t count, std::size_t top);

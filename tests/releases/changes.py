@@ -3,22 +3,28 @@
 
     changes.py previous current          environments of scripts/releases.txt, which make test-release has made
     changes.py --facts                   what this environment's packages are, as JSON
-    changes.py --runtimes previous current >tools/check/runtimes.txt       what `depute check` knows of their runtimes
+    changes.py --runtimes previous current >tools/check/runtimes.txt       what `depute check` and `size` know of their runtimes
 
-Kernels and backends of the runtime, schemas of operators and of files, the classes that partitioners and backends inherit from,
-and settings. Everything is asked of the installed packages, so that there is no list to keep. Rows of docs/releases.md come from
-here, and the first thing to do with a new release is to run it.
+Kernels and backends of the runtime, sizes of its classes, schemas of operators and of files, the classes that partitioners and
+backends inherit from, and settings. Everything is asked of the installed packages, so that there is no list to keep. Rows of
+docs/releases.md come from here, and the first thing to do with a new release is to run it. Sizes on 32 bits need the Debian
+package g++-arm-linux-gnueabihf.
 """
 
 import argparse
 import ast
 import contextlib
+import ctypes
 import dataclasses
 import hashlib
 import inspect
 import json
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +43,61 @@ def backends() -> dict:
     from executorch.runtime import Runtime
 
     return dict.fromkeys(Runtime.get().backend_registry.registered_backend_names, "")
+
+
+COMPILERS = {64: "g++", 32: "arm-linux-gnueabihf-g++"}
+
+
+def package() -> Path:
+    import executorch.exir
+
+    return Path(executorch.exir.__file__).parents[1]
+
+
+def compile_probe(name: str | Path, *options: str, compiler: str = "g++") -> str:
+    include, libraries = package() / "include", package() / "lib"
+    flags = ["-std=c++17", "-O1", "-DC10_USING_CUSTOM_GENERATED_MACROS"]
+    if libraries.exists():  # the traced build of 1.5
+        flags += ["-DET_EVENT_TRACER_ENABLED", f"-L{libraries}", f"-Wl,-rpath,{libraries}"]
+    words = [compiler, *flags, f"-I{include}", f"-I{include}/executorch/runtime/core/portable_type/c10", Path(__file__).parent / name, *options]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def classes() -> dict:
+    """Sizes of what the runtime allocates to load a method, by the compiler: a label and two numbers each."""
+    sizes = {}
+    for bits, compiler in COMPILERS.items():
+        if shutil.which(compiler) is None:
+            continue
+        assembly = compile_probe("runtime_classes.cpp", "-S", "-o", "-", compiler=compiler)
+        for name, size, alignment in re.findall(r"^(\w+):\n\s+\.(?:long|word)\s+(\d+)\n\s+\.(?:long|word)\s+(\d+)$", assembly, re.MULTILINE):
+            sizes[f"{bits} {name}"] = f"{size} {alignment}"
+        # Since 1.5 a temporary allocator is used only if it has room for tensors of 16 dimensions: no header says so, but
+        # test_load_memory.py does.
+        if version("executorch") >= "1.5":
+            meta, alignment = sizes[f"{bits} TensorMeta"].split()
+            sizes[f"{bits} LookupArgument"] = f"{int(meta) + 16} {alignment}"
+    return sizes
+
+
+def delegates() -> dict:
+    """What a delegate keeps in the method allocator, by asking the backend."""
+    import executorch.runtime  # noqa: F401  (registers the backends)
+
+    library = package() / "lib" / "libexecutorch.so"
+    if not library.exists():  # 1.4 has the registry in this one
+        library = package() / "backends" / "qualcomm" / "libqnn_executorch_backend.so"
+    sizes = {}
+    with tempfile.TemporaryDirectory() as folder:
+        probe = Path(folder) / "probe.so"
+        compile_probe("runtime_delegates.cpp", "-shared", "-fPIC", "-o", str(probe), str(library), f"-Wl,-rpath,{library.parent}")
+        delegate_size = ctypes.CDLL(str(probe)).delegate_size
+        for backend in ("XnnpackBackend",):  # others need their vendor's libraries or devices
+            size = (ctypes.c_size_t * 2)()
+            delegate_size(backend.encode(), size)
+            if size[0] > 0:
+                sizes[f"64 {backend}"] = f"{size[0]} {size[1]}"
+    return sizes
 
 
 def operators() -> dict:
@@ -88,7 +149,8 @@ def settings() -> dict:
     return fields | {f"to_edge_transform_and_lower.{name}": "" for name in parameters}
 
 
-FACTS = (kernels, backends, operators, file_schemas, archive, contract, settings)
+# delegates() first: libraries that kernels() loads into 1.4 have registries of their own.
+FACTS = (delegates, kernels, backends, classes, operators, file_schemas, archive, contract, settings)
 
 
 def facts_of(environment: str) -> dict:
@@ -112,19 +174,24 @@ def differences(before: dict, after: dict):
             yield f"~ {name}: {before[name]} -> {after[name]}"
 
 
+def runtime_lines(facts: dict) -> set:
+    """Lines of runtimes.txt for one runtime."""
+    kinds = {"backend": "backends", "class": "classes", "delegate": "delegates", "kernel": "kernels"}
+    return {f"{kind} {name} {value}".rstrip() for kind, of in kinds.items() for name, value in facts[of].items()}
+
+
 def runtimes(releases: list) -> str:
-    """Kernels and backends of several runtimes; a line without a version is of all."""
-    facts = {each.executorch: facts_of(each.environment) for each in releases}
-    lines = [
-        "# Kernels and backends in the wheels of ExecuTorch, by `tests/releases/changes.py --runtimes`. A line that names no",
-        "# versions holds for all.",
-        f"versions {' '.join(facts)}",
+    """What runtimes.txt says of several runtimes; a line without a version is of all."""
+    lines = {each.executorch: runtime_lines(facts_of(each.environment)) for each in releases}
+    text = [
+        "# Kernels and backends in the wheels of ExecuTorch, and the sizes of what loading a method allocates (bits of addresses,",
+        "# name, bytes, alignment), by `tests/releases/changes.py --runtimes`. A line that names no versions holds for all.",
+        f"versions {' '.join(lines)}",
     ]
-    for kind, of in (("backend", "backends"), ("kernel", "kernels")):
-        for name in sorted(set().union(*(each[of] for each in facts.values()))):
-            having = [version for version, each in facts.items() if name in each[of]]
-            lines.append(" ".join([kind, name, *(having if len(having) < len(facts) else [])]))
-    return "\n".join(lines)
+    for line in sorted(set().union(*lines.values())):
+        having = [version for version, each in lines.items() if line in each]
+        text.append(" ".join([line, *(having if len(having) < len(lines) else [])]))
+    return "\n".join(text)
 
 
 def main() -> None:

@@ -4,19 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
+#include <span>
 #include <sstream>
 
 #include "support/fields.h"
 #include "support/number_text.h"
+#include "support/try.h"
 #include "tools/check/runtime_text.h"
 #include "tools/document/document.h"
 
 namespace depute {
 namespace {
 
-Failure bad_line(const std::string& name, std::size_t number, std::string_view message) {
-  return failure("check", fmt::format("{}:{}", name, number), message,
+Failure bad_line(const std::string& place, std::string_view message) {
+  return failure("check", place, message,
                  "a line is `kernel NAME` or `backend NAME`, such as `kernel aten::add.out`");
 }
 
@@ -25,10 +29,101 @@ std::vector<std::string> words_of(std::string_view line) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
+// Names in the text; those of members that an application cannot see say what they are for.
+using Member = ClassSize RuntimeClasses::*;
+constexpr std::array<std::pair<std::string_view, Member>, 21> class_members = {{
+    {"EValue", &RuntimeClasses::evalue},
+    {"Pointer", &RuntimeClasses::pointer},
+    {"Integer", &RuntimeClasses::integer},
+    {"BoxedList", &RuntimeClasses::boxed_list},
+    {"Array", &RuntimeClasses::array},
+    {"TensorReference", &RuntimeClasses::tensor_reference},
+    {"OptionalTensor", &RuntimeClasses::optional_tensor},
+    {"TensorImpl", &RuntimeClasses::tensor_impl},
+    {"Size", &RuntimeClasses::tensor_size},
+    {"Stride", &RuntimeClasses::stride},
+    {"DimOrder", &RuntimeClasses::dim_order},
+    {"NamedData", &RuntimeClasses::named_data},
+    {"Delegate", &RuntimeClasses::delegate},
+    {"CompileSpec", &RuntimeClasses::compile_spec},
+    {"Chain", &RuntimeClasses::chain},
+    {"Kernel", &RuntimeClasses::kernel},
+    {"Arguments", &RuntimeClasses::arguments},
+    {"MergedDataMap", &RuntimeClasses::merged_data_map},
+    {"PlatformAllocator", &RuntimeClasses::platform_allocator},
+    {"TensorMeta", &RuntimeClasses::tensor_meta},
+    {"LookupArgument", &RuntimeClasses::lookup_argument},
+}};
+
+RuntimeClasses& classes_with(RuntimeTable& table, std::uint64_t bits) {
+  auto found =
+      std::ranges::find_if(table.classes, [&](const RuntimeClasses& each) { return each.bits <= bits; });
+  if (found == table.classes.end() || found->bits != bits)
+    found = table.classes.insert(found, RuntimeClasses{.bits = bits});
+  return *found;
+}
+
+// The words of a line before its versions.
+struct TableLine {
+  std::string_view kind;
+  std::string name;
+  std::uint64_t bits = 0;
+  ClassSize size;
+  std::size_t words = 2;
+  Member member = nullptr;
+};
+
+Result<TableLine> parse_line(const std::vector<std::string>& words, const std::string& place) {
+  const auto unknown = [&] { return bad_line(place, fmt::format("'{}' is unknown", fmt::join(words, " "))); };
+  TableLine line{.kind = words[0]};
+  if (words.size() < line.words) return unknown();
+  if (line.kind == "kernel" || line.kind == "backend") {
+    line.name = words[1];
+    return line;
+  }
+  line.words = 5;
+  if ((line.kind != "class" && line.kind != "delegate") || words.size() < line.words) return unknown();
+  line.name = words[2];
+  const auto bits = whole_number(words[1]);
+  const auto size = whole_number(words[3]);
+  const auto alignment = whole_number(words[4]);
+  if (!bits || !size || !alignment || !std::has_single_bit(*alignment)) return unknown();
+  line.bits = *bits;
+  line.size = {.size = *size, .alignment = *alignment};
+  if (line.kind == "delegate") return line;
+  const auto* found =
+      std::ranges::find(class_members, line.name, &std::pair<std::string_view, Member>::first);
+  if (found == class_members.end()) return unknown();
+  line.member = found->second;
+  return line;
+}
+
+void add_line(RuntimeTable& table, const TableLine& line) {
+  if (line.kind == "kernel") table.kernels.insert(line.name);
+  if (line.kind == "backend") table.backends.insert(line.name);
+  if (line.kind == "delegate") classes_with(table, line.bits).delegates[line.name] = line.size;
+  if (line.member != nullptr) classes_with(table, line.bits).*line.member = line.size;
+}
+
+// Sizes are known for all classes or for none, but for LookupArgument.
+Status check_classes(const std::vector<RuntimeTable>& tables, const std::string& name) {
+  for (const RuntimeTable& table : tables) {
+    for (const RuntimeClasses& classes : table.classes) {
+      for (const auto& [member_name, member] : class_members) {
+        if ((classes.*member).size == 0 && member != &RuntimeClasses::lookup_argument)
+          return failure(
+              "check", name,
+              fmt::format("{} lacks `class {} {} SIZE ALIGNMENT`", table.name, classes.bits, member_name));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const std::string& name) {
-  std::vector<RuntimeTable> tables = {{.name = name, .kernels = {}, .backends = {}}};
+  std::vector<RuntimeTable> tables = {{.name = name}};
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::vector<std::string> words = words_of(text.substr(0, end));
@@ -36,27 +131,28 @@ Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const st
     if (words.empty()) continue;
     if (words[0] == "versions") {
       tables.clear();
-      for (std::size_t i = 1; i < words.size(); ++i)
-        tables.push_back({.name = words[i], .kernels = {}, .backends = {}});
+      for (std::size_t i = 1; i < words.size(); ++i) tables.push_back({.name = words[i]});
       continue;
     }
-    if (words.size() < 2 || (words[0] != "kernel" && words[0] != "backend"))
-      return bad_line(name, number, fmt::format("'{}' is unknown", fmt::join(words, " ")));
-    for (std::size_t i = 2; i < words.size(); ++i) {
-      if (std::ranges::find(tables, words[i], &RuntimeTable::name) == tables.end())
-        return bad_line(name, number, fmt::format("there is no version '{}'", words[i]));
+    const std::string place = fmt::format("{}:{}", name, number);
+    TRY(const TableLine line, parse_line(words, place));
+    const std::span<const std::string> versions = std::span(words).subspan(line.words);
+    for (const std::string& version : versions) {
+      if (std::ranges::find(tables, version, &RuntimeTable::name) == tables.end())
+        return bad_line(place, fmt::format("there is no version '{}'", version));
     }
     for (RuntimeTable& table : tables) {
-      const bool has =
-          words.size() == 2 || std::find(words.begin() + 2, words.end(), table.name) != words.end();
-      if (has) (words[0] == "kernel" ? table.kernels : table.backends).insert(words[1]);
+      if (versions.empty() || std::ranges::find(versions, table.name) != versions.end())
+        add_line(table, line);
     }
   }
+  TRY_STATUS(check_classes(tables, name));
   return tables;
 }
 
-Result<std::vector<RuntimeTable>> known_runtimes() {
-  return parse_runtimes(runtime_text(), "runtimes.txt");
+const std::vector<RuntimeTable>& known_runtimes() {
+  static const std::vector<RuntimeTable> tables = parse_runtimes(runtime_text(), "runtimes.txt").value();
+  return tables;
 }
 
 CheckResult check_program(const PteContents& program, const RuntimeTable& runtime) {

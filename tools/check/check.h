@@ -1,11 +1,11 @@
 // Whether a .pte will load in a runtime: its kernels and backends against those that the runtime has.
 //
-//   TRY(const std::vector<RuntimeTable> known, known_runtimes());           // of ExecuTorch's wheels
-//   const CheckResult result = check_program(pte, known[0]);
+//   const CheckResult result = check_program(pte, known_runtimes()[0]);
 //   result.problems[0]   {method "forward", kind "kernel", name "shop::cut.out", count 3}
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,10 +16,27 @@
 
 namespace depute {
 
+// Bytes, and the multiple at which they start.
+struct ClassSize {
+  std::uint64_t size = 0;
+  std::uint64_t alignment = 1;
+};
+
+// Sizes of what the runtime allocates when it loads a method, for processors whose addresses have `bits`.
+struct RuntimeClasses {
+  std::uint64_t bits = 0;
+  ClassSize evalue, pointer, integer, boxed_list, array, tensor_reference, optional_tensor, tensor_impl;
+  ClassSize tensor_size, stride, dim_order, named_data, delegate, compile_spec, chain, kernel, arguments;
+  ClassSize merged_data_map, platform_allocator, tensor_meta;
+  ClassSize lookup_argument;  // room that the temporary allocator needs for each argument of a kernel; 0: as much as is used
+  std::map<std::string, ClassSize, std::less<>> delegates;  // what each delegate keeps, by its backend
+};
+
 struct RuntimeTable {
   std::string name;  // version, or file
   std::set<std::string, std::less<>> kernels;
   std::set<std::string, std::less<>> backends;
+  std::vector<RuntimeClasses> classes;  // most bits first
 };
 
 struct LoadProblem {
@@ -34,13 +51,19 @@ struct CheckResult {
   std::vector<LoadProblem> problems;  // none: it loads
 };
 
-// Parses lines "kernel aten::add.out" and "backend XnnpackBackend"; "#" starts a comment. With a line "versions 1.4 1.5" the text
-// describes several runtimes, and a line that ends in versions holds for these alone. `name` names the text, and its runtime if
-// it is one.
+// Parses lines
+//
+//   kernel aten::add.out
+//   backend XnnpackBackend
+//   class 64 EValue 16 8               bits of addresses, name, bytes, alignment
+//   delegate 64 XnnpackBackend 248 8
+//
+// "#" starts a comment. With a line "versions 1.4 1.5" the text describes several runtimes, and a line that ends in versions
+// holds for these alone. `name` names the text, and its runtime if it is one.
 Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const std::string& name);
 
-// The runtimes in ExecuTorch's wheels.
-Result<std::vector<RuntimeTable>> known_runtimes();
+// The runtimes in ExecuTorch's wheels, oldest first.
+const std::vector<RuntimeTable>& known_runtimes();
 
 CheckResult check_program(const PteContents& program, const RuntimeTable& runtime);
 

@@ -22,7 +22,7 @@ struct CheckArguments {
 
 // The tables of --runtime, which names a version or a file; without it all that are known.
 Result<std::vector<RuntimeTable>> chosen_runtimes(const std::vector<std::string>& names) {
-  TRY(const std::vector<RuntimeTable> known, known_runtimes());
+  const std::vector<RuntimeTable>& known = known_runtimes();
   if (names.empty()) return known;
   std::vector<RuntimeTable> chosen;
   for (const std::string& name : names) {

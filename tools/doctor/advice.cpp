@@ -425,7 +425,7 @@ class Adviser {
     PageCounts counts = counts_of(make_report(delegated));
     if (!memory) return counts;
     if (const Result<Executable> executable = to_executorch(delegated))
-      counts.memory = planned_facts(executable->plan()).memory;
+      counts.memory = planned_facts(*executable).memory;
     return counts;
   }
 

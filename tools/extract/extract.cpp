@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -28,6 +27,7 @@
 #include "kernels/tensors.h"
 #include "lower/delegate_parts.h"
 #include "quantize/calibration_samples.h"
+#include "support/number_text.h"
 #include "support/try.h"
 
 namespace depute {
@@ -208,13 +208,11 @@ Result<std::vector<const Value*>> give_arguments(Method& method, const Part& par
 
 Result<Part> extract_delegate(Program lowered, std::string_view delegate) {
   const std::vector<DelegateCall> calls = get_delegates(lowered);
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(delegate.data(), delegate.data() + delegate.size(), number);
-  const bool is_number = error == std::errc() && end == delegate.data() + delegate.size();
+  const auto number = whole_number(delegate);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Name name = calls[i].delegate->name;
     const Name method = calls[i].method->name;
-    if (is_number ? i == number : name.str() == delegate) return part_of(std::move(lowered), name, method);
+    if (number ? i == *number : name.str() == delegate) return part_of(std::move(lowered), name, method);
   }
   std::vector<std::string> names;
   for (const DelegateCall& call : calls) names.emplace_back(call.delegate->name.str());

@@ -3,8 +3,6 @@
 //   depute payload model.pte --delegate 1 -o part.bin       delegate 1 as `depute show model.pte` counts them
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cli/commands.h"
 #include "read/pte.h"
 #include "support/mapped_file.h"
@@ -27,13 +25,11 @@ Result<const PlanDelegate*> find_delegate(const ExecutionPlan& method, const Pay
   const std::string all = fmt::format("method {} has {}", method.name, plural(count, "delegate"));
   if (arguments.delegate.empty() && count == 1) return &method.delegates[0];
   if (arguments.delegate.empty() || count == 0) return failure("usage", "--delegate", all, "a number from 0");
-  std::size_t number = 0;
-  const char* last = arguments.delegate.data() + arguments.delegate.size();
-  const auto [stop, error] = std::from_chars(arguments.delegate.data(), last, number);
-  if (error != std::errc() || stop != last || number >= count)
+  const auto number = whole_number(arguments.delegate);
+  if (!number || *number >= count)
     return failure("usage", "--delegate", fmt::format("'{}': {}", arguments.delegate, all),
                    "a number from 0");
-  return &method.delegates[number];
+  return &method.delegates[*number];
 }
 
 Result<std::string> write_payload(const PayloadArguments& arguments) {

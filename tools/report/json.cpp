@@ -22,7 +22,7 @@ void fields(FieldWriter& visit, const ExternalFile& file) {
 }
 
 void fields(FieldWriter& visit, const PlannedFacts& planned) {
-  visit("memory", planned.memory, "kernels", planned.kernels);
+  visit("memory", planned.memory, "kernels", planned.kernels, "load_memory", planned.load_memory);
 }
 
 void fields(FieldWriter& visit, const BoundaryReport& boundary) {

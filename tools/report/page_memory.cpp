@@ -48,7 +48,7 @@ class MemoryReader {
                                  .last = instruction,
                                  .memory = tensor.memory_id,
                                  .offset = tensor.memory_offset,
-                                 .bytes = bytes_of(tensor),
+                                 .bytes = byte_size(tensor).value_or(0),
                                  .type = tensor_text(tensor)});
       }
       memory.blocks[block].last = std::max(memory.blocks[block].last, instruction);
@@ -67,13 +67,6 @@ class MemoryReader {
     }
     for (std::int32_t output : plan.outputs)
       use(output, static_cast<std::uint32_t>(std::max<std::size_t>(plan.instructions.size(), 1) - 1));
-  }
-
-  static std::uint64_t bytes_of(const PlanTensor& tensor) {
-    std::uint64_t bytes = 0;
-    if (auto type = scalar_type_from_executorch(tensor.scalar_type)) bytes = item_size(*type);
-    for (std::int32_t size : tensor.sizes) bytes *= static_cast<std::uint64_t>(size);
-    return bytes;
   }
 
   std::optional<std::int64_t> what_is_executed(const ExecutionPlan& plan, std::size_t instruction) const {

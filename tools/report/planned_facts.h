@@ -1,11 +1,11 @@
 // The facts about a plan that the report shows.
 #pragma once
 
+#include "depute/compiler/compiler.h"
 #include "depute/tools/report.h"
-#include "plan/plan.h"
 
 namespace depute {
 
-PlannedFacts planned_facts(const Plan& plan);
+PlannedFacts planned_facts(const Executable& executable);
 
 }  // namespace depute

@@ -300,7 +300,7 @@ Report make_report(const Delegated& delegated, ReportParts parts) {
 }
 
 void add_plan(Report& report, const Executable& executable) {
-  report.planned = planned_facts(executable.plan());
+  report.planned = planned_facts(executable);
   if (report.page != nullptr) add_memory(*report.page, report, executable.program(), executable.plan());
 }
 

@@ -28,7 +28,7 @@ struct QuantityName {
   Unit unit;
 };
 
-constexpr std::array<QuantityName, 11> quantities = {{
+constexpr std::array<QuantityName, 13> quantities = {{
     {"coverage", Quantity::Coverage, Unit::Percent},
     {"partitions", Quantity::Partitions, Unit::Count},
     {"delegates", Quantity::Partitions, Unit::Count},
@@ -37,6 +37,8 @@ constexpr std::array<QuantityName, 11> quantities = {{
     {"non_delegated_macs", Quantity::NonDelegatedMacs, Unit::Count},
     {"boundary_bytes", Quantity::BoundaryBytes, Unit::Bytes},
     {"memory", Quantity::Memory, Unit::Bytes},
+    {"load_memory", Quantity::LoadMemory, Unit::Bytes},
+    {"load_memory_32", Quantity::LoadMemory32, Unit::Bytes},
     {"file_size", Quantity::FileSize, Unit::Bytes},
     {"sqnr", Quantity::Sqnr, Unit::Decibels},
     {"kernels", Quantity::Kernels, Unit::Names},
@@ -140,6 +142,18 @@ std::uint64_t written_bytes(const Report& report) {
   return bytes;
 }
 
+bool is_load_memory(Quantity quantity) {
+  return quantity == Quantity::LoadMemory || quantity == Quantity::LoadMemory32;
+}
+
+// That of all methods and versions of the runtime.
+std::vector<LoadMemory> load_memory_of(const Report& report, Quantity quantity) {
+  std::vector<LoadMemory> all = report.planned ? report.planned->load_memory : std::vector<LoadMemory>();
+  const std::uint64_t bits = quantity == Quantity::LoadMemory32 ? 32 : 64;
+  std::erase_if(all, [&](const LoadMemory& each) { return each.bits != bits; });
+  return all;
+}
+
 double measure(const Report& report, const Requirement& requirement) {
   switch (requirement.quantity) {
     case Quantity::Coverage:
@@ -156,6 +170,13 @@ double measure(const Report& report, const Requirement& requirement) {
       return number_or_infinity(report.boundary_bytes());
     case Quantity::Memory:
       return number_or_infinity(report.planned ? std::optional(report.planned->memory) : std::nullopt);
+    case Quantity::LoadMemory:
+    case Quantity::LoadMemory32: {
+      std::uint64_t most = 0;
+      for (const LoadMemory& each : load_memory_of(report, requirement.quantity))
+        most = std::max(most, each.total());
+      return static_cast<double>(most);
+    }
     case Quantity::FileSize:
       return static_cast<double>(written_bytes(report));
     case Quantity::Sqnr: {
@@ -211,12 +232,19 @@ std::vector<std::string> kernels_outside(const PlannedFacts& planned, const Requ
 
 // Describes the violation of a requirement; empty if it is met.
 std::string fault_of(const Report& report, const Requirement& requirement) {
-  const bool needs_plan =
-      requirement.quantity == Quantity::Kernels || requirement.quantity == Quantity::Memory;
+  const bool needs_plan = requirement.quantity == Quantity::Kernels ||
+                          requirement.quantity == Quantity::Memory || is_load_memory(requirement.quantity);
   if (needs_plan && !report.planned) return "is not known: the program cannot be planned";
   if (requirement.quantity == Quantity::Kernels) {
     const std::vector<std::string> outside = kernels_outside(*report.planned, requirement);
     return outside.empty() ? "" : fmt::format("calls {}", fmt::join(outside, ", "));
+  }
+  if (is_load_memory(requirement.quantity)) {
+    for (const LoadMemory& each : load_memory_of(report, requirement.quantity)) {
+      if (!each.unknown_backends.empty())
+        return fmt::format("is not known: delegates of {} keep memory",
+                           fmt::join(each.unknown_backends, ", "));
+    }
   }
   const double value = measure(report, requirement);
   if (holds(value, requirement.relation, requirement.bound)) return {};

@@ -1,16 +1,9 @@
-// depute run: executes a .pte in ExecuTorch's runtime, and tells results, times and memory. The command has two halves: here
-// its options, which `depute` checks before it becomes the program depute-run; and what depute-run does with them.
+// depute run: executes a .pte in ExecuTorch's runtime, and tells results, times and memory. `depute` checks its options, then
+// becomes depute-run (runner.h), which does what they ask.
 //
 //   depute run model.pte --inputs x.npz --outputs y.npz --repeat 20
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <climits>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <limits>
 
 #include "cli/commands.h"
@@ -22,13 +15,12 @@
 #include "support/output_set.h"
 #include "support/try.h"
 #include "tools/run/run.h"
+#include "tools/run/runner.h"
 #include "tools/run/stand_ins.h"
 #include "write/write_npz.h"
 
 namespace depute {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct RunArguments {
   std::string program;
@@ -69,9 +61,9 @@ std::vector<Option> run_options(RunArguments& arguments) {
       {"--outputs", &arguments.outputs, "Write the results", "FILE.npz"},
       {.names = "--repeat",
        .target = &arguments.repeat,
-       .help = "Make all calls N times, for their times; results are those of the first time",
+       .help = "Make all calls N times, for their times; results are those of the first time. 0: load only",
        .value = "N",
-       .range = {{1, std::numeric_limits<int>::max()}}},
+       .range = {{0, std::numeric_limits<int>::max()}}},
       {.names = "--threads",
        .target = &arguments.threads,
        .help = "Threads of the runtime, which otherwise chooses",
@@ -88,78 +80,16 @@ std::vector<Option> run_options(RunArguments& arguments) {
       {"--debug-map", &arguments.debug_map,
        "What `depute lower --debug-map` wrote, for --profile by lines of the model", "FILE"},
       {"--etdump", &arguments.etdump, "Write the runtime's trace", "FILE.etdp"},
-      {"--runtime", &arguments.runtime,
-       "The folder of the Python package executorch, in place of the one it was built with", "DIR"},
+      runtime_option(arguments.runtime),
       top_option(arguments.top, "Rows of each table of --profile, by default 10; 0: all"),
       color_option(arguments.color),
       {.names = "--json", .target = &arguments.json, .help = "As JSON", .excludes = "--profile"},
   };
 }
 
-// --- in `depute`: the program depute-run takes this one's place
-
-std::string own_folder() {
-  char path[PATH_MAX] = {};
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-  return size <= 0 ? std::string() : fs::path(path).parent_path().string();
-}
-
-// Folder of the library that this code is in: the Python package has the program beside its module.
-std::string library_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&run_options), &info) == 0) return {};
-  return fs::path(info.dli_fname).parent_path().string();
-}
-
-std::string find_runner() {
-  std::vector<std::string> folders = {own_folder(), library_folder()};
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  for (const std::string& folder : folders) {
-    const std::string file = folder + "/depute-run";
-    if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
-  }
-  return {};
-}
-
-// Lets the loader take the runtime's libraries from there.
-Status use_runtime(const std::string& folder) {
-  for (const char* below : {"lib", ".", "executorch/lib"}) {
-    const fs::path libraries = fs::path(folder) / below;
-    std::error_code error;
-    if (!fs::exists(libraries / "libexecutorch.so", error)) continue;
-    std::string path = fs::absolute(libraries).string();
-    const char* others = std::getenv("LD_LIBRARY_PATH");
-    if (others != nullptr && *others != '\0') path += fmt::format(":{}", others);
-    setenv("LD_LIBRARY_PATH", path.c_str(), 1);
-    return {};
-  }
-  return failure("usage", "--runtime", fmt::format("{} has no lib/libexecutorch.so", folder),
-                 "the folder of the Python package executorch, 1.5 or later");
-}
-
-Result<int> become_runner(const RunArguments& arguments, std::span<char*> words) {
-  const std::string runner = find_runner();
-  if (runner.empty())
-    return failure("run", "", "there is no depute-run beside depute or on PATH",
-                   "`make runtime` in Depute's folder builds it with the runtime of the executorch wheel");
-  if (!arguments.runtime.empty()) TRY_STATUS(use_runtime(arguments.runtime));
-  std::vector<char*> all = {const_cast<char*>(runner.c_str())};
-  all.insert(all.end(), words.begin(), words.end());
-  all.push_back(nullptr);
-  std::fflush(nullptr);
-  execv(runner.c_str(), all.data());
-  return failure("run", runner, fmt::format("cannot be started: {}", std::strerror(errno)));
-}
-
-// --- in depute-run
-
 Result<std::vector<RunCall>> calls_of(const RunArguments& arguments, const ExecutionPlan& method) {
   std::vector<RunCall> calls;
+  if (arguments.repeat == 0) return calls;
   for (const std::string& file : arguments.inputs) {
     TRY(const NamedArrays arrays, read_npz(file));
     TRY(RunCall call, call_of_arrays(method, arrays, file));
@@ -174,8 +104,10 @@ Result<std::vector<RunCall>> calls_of(const RunArguments& arguments, const Execu
   return calls;
 }
 
-Result<RunRequest> request_of(const RunArguments& arguments, const ExecutionPlan& method) {
-  RunRequest request{.program = arguments.program,
+Result<RunRequest> request_of(const RunArguments& arguments, std::span<const std::byte> program,
+                              const ExecutionPlan& method) {
+  RunRequest request{.program = program,
+                     .name = arguments.program,
                      .method = method.name,
                      .data_files = arguments.ptd,
                      .plugins = arguments.plugins,
@@ -188,16 +120,6 @@ Result<RunRequest> request_of(const RunArguments& arguments, const ExecutionPlan
   }
   TRY(request.calls, calls_of(arguments, method));
   return request;
-}
-
-// Element types that numpy lacks become f32.
-NamedArrays for_numpy(NamedArrays arrays) {
-  for (auto& [name, data] : arrays) {
-    if (!npy_descr(data.type.dtype).empty()) continue;
-    const internal::Elements<float> elements(data);
-    data = make_data<float>(ScalarType::F32, data.type.sizes, elements.span());
-  }
-  return arrays;
 }
 
 Status write_outputs(const RunArguments& arguments, const RunResult& result, OutputSet& outputs) {
@@ -248,7 +170,7 @@ Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.program));
   TRY(const PteContents pte, read_pte(file->bytes(), arguments.program));
   TRY(const ExecutionPlan* method, find_method(pte, arguments.method));
-  TRY(const RunRequest request, request_of(arguments, *method));
+  TRY(const RunRequest request, request_of(arguments, file->bytes(), *method));
   TRY(const RunResult result, run_program(request, *method));
   std::FILE* stream =
       is_standard_output(arguments.outputs) || is_standard_output(arguments.etdump) ? stderr : stdout;
@@ -270,7 +192,8 @@ Command make_run_command(std::function<Result<int>(const RunArguments&)> execute
 }  // namespace
 
 Command run_command(std::span<char*> words) {
-  return make_run_command([words](const RunArguments& arguments) { return become_runner(arguments, words); });
+  return make_run_command(
+      [words](const RunArguments& arguments) { return become_runner(arguments.runtime, words); });
 }
 
 Command run_command(RunProgram run_program) {

@@ -3,30 +3,32 @@
 //
 //   TRY(const PteContents pte, read_pte(bytes, "model.pte"));
 //   TRY(const RunCall call, call_of_arrays(pte.methods[0], arrays, "x.npz"));
-//   const RunRequest request{.program = "model.pte", .method = "forward", .calls = {call}};
+//   const RunRequest request{.program = bytes, .name = "model.pte", .method = "forward", .calls = {call}};
 //   TRY(const RunResult result, run_program(request, pte.methods[0]));
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "depute/program/data.h"
+#include "depute/program/interpret.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 #include "schema/execution_plan.h"
 
 namespace depute {
 
-// The arguments of one call, in the order of the method's inputs. Numbers are tensors without dimensions; none has no
-// storage.
-using RunCall = std::vector<TensorData>;
+// The arguments of one call, in the order of the method's inputs.
+using RunCall = std::vector<RuntimeValue>;
 
 struct RunRequest {
-  std::string program;
+  std::span<const std::byte> program;  // a .pte, which outlives the run
+  std::string name;                    // of its file, for messages
   std::string method;
   std::vector<std::string> data_files = {};  // .ptd
   std::vector<std::string> plugins = {};     // shared libraries that register backends or kernels
@@ -34,6 +36,8 @@ struct RunRequest {
   // that `stand_ins` names; if it is empty, those of the backends that the runtime lacks.
   std::vector<std::shared_ptr<const Program>> originals = {};
   std::vector<std::string> stand_ins = {};
+  bool keeps_backends =
+      false;  // true: backends that ExecuTorch's package has are loaded before it is known what is lacking
   std::vector<RunCall> calls = {};  // state is kept from call to call
   std::uint64_t repeat = 1;         // how often all calls are made; results are those of the first time
   int threads = 0;                  // 0: as many as the runtime chooses
@@ -50,26 +54,21 @@ struct RunMemory {
   std::uint64_t process = 0;    // highest resident size of the process
 };
 
-struct RunOutput {
-  bool is_none = false;
-  TensorData data = {};
-};
-
 struct RunResult {
   std::string program;
   std::string method;
   std::uint64_t load_ns = 0;
   std::vector<std::vector<std::uint64_t>> call_ns = {};  // of each call, one for each repetition
   RunMemory memory = {};
-  std::vector<std::vector<RunOutput>> outputs = {};  // of each call
-  std::vector<std::byte> dump = {};                  // ETDump, if traced
+  std::vector<std::vector<RuntimeValue>> outputs = {};  // of each call
+  std::vector<std::byte> dump = {};                     // ETDump, if traced
 };
 
 // "forward(f32[2, 16]) -> (f32[2, 4])", with upper bounds for sizes that are open.
 std::string signature(const ExecutionPlan& method);
 
 // A call with these arrays, one for each input but none: by their order, or by number if they are called arr_0, arr_1, ... (numpy.savez without
-// names). Fails with the signature if they do not fit. Arrays are made as dense as the method has them.
+// names). Fails with the signature if they do not fit.
 Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
                                const std::string& file);
 
@@ -77,8 +76,14 @@ Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& a
 // have their upper bounds, and inputs that are numbers the value that they were exported with: a runtime takes no other.
 Result<RunCall> random_call(const ExecutionPlan& method);
 
+// A number as a tensor without dimensions; none has no storage.
+TensorData as_tensor(const RuntimeValue& value);
+
 // The results of all calls as arrays: "output_0", of several calls "call_1.output_0". Leaves out what is none.
 NamedArrays result_arrays(const RunResult& result);
+
+// Element types that numpy lacks become f32.
+NamedArrays for_numpy(NamedArrays arrays);
 
 std::string run_text(const RunResult& result, bool has_color);
 std::string run_json(const RunResult& result);

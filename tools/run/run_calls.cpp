@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <random>
 
 #include "kernels/tensors.h"
 #include "plan/plan_text.h"
+#include "read/npz.h"
 #include "support/number_text.h"
 #include "support/try.h"
 #include "tools/run/run.h"
@@ -89,27 +89,8 @@ bool fits(const TensorType& type, const PlanTensor& tensor) {
   return true;
 }
 
-// The elements one after the other in the tensor's order of dimensions.
-TensorData ordered(const TensorData& data, const PlanTensor& tensor) {
-  if (std::ranges::is_sorted(tensor.dim_order)) return data.contiguous();
-  const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
-  TensorData turned = data;
-  turned.type = make_tensor(data.type.dtype, {}, {});
-  Dims sizes;
-  Dims turned_strides;
-  for (const std::uint8_t dim : tensor.dim_order) {
-    sizes.push_back(data.type.sizes[dim]);
-    turned_strides.push_back(strides[dim]);
-  }
-  turned.type = make_tensor(data.type.dtype, std::move(sizes), std::move(turned_strides));
-  TensorData dense = turned.contiguous();
-  dense.type = data.type;
-  dense.type.strides = {};
-  return dense;
-}
-
-Result<TensorData> argument(const ExecutionPlan& method, std::size_t input, const std::string& name,
-                            const TensorData& data, const std::string& file) {
+Result<RuntimeValue> argument(const ExecutionPlan& method, std::size_t input, const std::string& name,
+                              const TensorData& data, const std::string& file) {
   TRY(const Expected expected, expected_input(method, input));
   const bool has_dtype = data.type.dtype == expected.dtype;
   const bool has_sizes =
@@ -119,7 +100,10 @@ Result<TensorData> argument(const ExecutionPlan& method, std::size_t input, cons
                    fmt::format("input {} ('{}') is {}, not {}", input, name, str(data.type),
                                value_text(method, method.inputs[input])),
                    signature(method));
-  return expected.tensor == nullptr ? data.contiguous() : ordered(data, *expected.tensor);
+  if (expected.tensor != nullptr) return data.contiguous();
+  if (expected.dtype == ScalarType::F64) return internal::Elements<double>(data)[0];
+  const std::int64_t number = internal::Elements<std::int64_t>(data)[0];
+  return expected.dtype == ScalarType::Bool ? RuntimeValue(number != 0) : RuntimeValue(number);
 }
 
 bool is_none(const ExecutionPlan& method, std::size_t input) {
@@ -132,10 +116,10 @@ std::size_t inputs_with_data(const ExecutionPlan& method) {
   return count;
 }
 
-TensorData exported_number(const EValue& value) {
-  if (value.kind == EValue::Kind::Double) return internal::scalar_data(value.double_value);
-  if (value.kind == EValue::Kind::Bool) return internal::scalar_data(value.int_value != 0);
-  return internal::scalar_data(value.int_value);
+RuntimeValue exported_number(const EValue& value) {
+  if (value.kind == EValue::Kind::Double) return value.double_value;
+  if (value.kind == EValue::Kind::Bool) return value.int_value != 0;
+  return value.int_value;
 }
 
 // The numbers of arr_0, arr_1, ...; empty if an array has another name.
@@ -143,12 +127,10 @@ std::vector<std::size_t> numbers_of(const NamedArrays& arrays) {
   std::vector<std::size_t> numbers;
   for (const auto& [name, data] : arrays) {
     constexpr std::string_view prefix = "arr_";
-    std::size_t number = 0;
     if (!name.starts_with(prefix)) return {};
-    const auto [stop, error] =
-        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-    if (error != std::errc() || stop != name.data() + name.size()) return {};
-    numbers.push_back(number);
+    const auto number = whole_number(std::string_view(name).substr(prefix.size()));
+    if (!number) return {};
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -220,15 +202,32 @@ Result<RunCall> random_call(const ExecutionPlan& method) {
   return call;
 }
 
+TensorData as_tensor(const RuntimeValue& value) {
+  if (const auto* data = std::get_if<TensorData>(&value)) return *data;
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return internal::scalar_data(*number);
+  if (const auto* real = std::get_if<double>(&value)) return internal::scalar_data(*real);
+  if (const auto* truth = std::get_if<bool>(&value)) return internal::scalar_data(*truth);
+  return {};
+}
+
+NamedArrays for_numpy(NamedArrays arrays) {
+  for (auto& [name, data] : arrays) {
+    if (!npy_descr(data.type.dtype).empty()) continue;
+    const internal::Elements<float> elements(data);
+    data = make_data<float>(ScalarType::F32, data.type.sizes, elements.span());
+  }
+  return arrays;
+}
+
 NamedArrays result_arrays(const RunResult& result) {
   NamedArrays arrays;
   for (std::size_t call = 0; call < result.outputs.size(); ++call) {
     for (std::size_t output = 0; output < result.outputs[call].size(); ++output) {
-      const RunOutput& each = result.outputs[call][output];
-      if (each.is_none) continue;
+      TensorData data = as_tensor(result.outputs[call][output]);
+      if (data.storage == nullptr) continue;
       std::string name = fmt::format("output_{}", output);
       if (result.outputs.size() > 1) name = fmt::format("call_{}.{}", call, name);
-      arrays.emplace_back(std::move(name), each.data);
+      arrays.emplace_back(std::move(name), std::move(data));
     }
   }
   return arrays;

@@ -52,10 +52,10 @@ Statistics statistics_of(const TensorData& data) {
   return result;
 }
 
-std::string output_text(const RunOutput& output) {
-  if (output.is_none) return "none";
-  const Statistics of = statistics_of(output.data);
-  std::string text = str(output.data.type);
+std::string output_text(const TensorData& output) {
+  if (output.storage == nullptr) return "none";
+  const Statistics of = statistics_of(output);
+  std::string text = str(output.type);
   if (of.count == 1) text += fmt::format(", {:.6g}", of.mean);
   if (of.count > 1)
     text += fmt::format(", mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", of.mean, of.deviation, of.min,
@@ -85,19 +85,17 @@ double milliseconds(std::uint64_t ns) {
 }
 
 struct OutputFields {
-  std::string type;
-  bool is_none = false;
-  Statistics of;
+  TensorData data;
 };
 
 void fields(FieldWriter& visit, const OutputFields& output) {
-  if (output.is_none) {
+  if (output.data.storage == nullptr) {
     visit("type", "none");
     return;
   }
-  visit("type", output.type, "elements", output.of.count + output.of.not_finite, "not_finite",
-        output.of.not_finite, "mean", output.of.mean, "deviation", output.of.deviation, "min", output.of.min,
-        "max", output.of.max);
+  const Statistics of = statistics_of(output.data);
+  visit("type", str(output.data.type), "elements", of.count + of.not_finite, "not_finite", of.not_finite,
+        "mean", of.mean, "deviation", of.deviation, "min", of.min, "max", of.max);
 }
 
 struct CallFields {
@@ -120,11 +118,7 @@ static void fields(FieldWriter& visit, const RunResult& result) {
   std::vector<CallFields> calls;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     calls.push_back({.ns = result.call_ns[i], .outputs = {}});
-    for (const RunOutput& output : result.outputs[i]) {
-      calls.back().outputs.push_back({.type = output.is_none ? "" : str(output.data.type),
-                                      .is_none = output.is_none,
-                                      .of = output.is_none ? Statistics() : statistics_of(output.data)});
-    }
+    for (const RuntimeValue& output : result.outputs[i]) calls.back().outputs.push_back({as_tensor(output)});
   }
   visit("version", 1, "program", result.program, "method", result.method, "load_ns", result.load_ns, "memory",
         result.memory, "calls", calls);
@@ -137,7 +131,8 @@ std::string run_json(const RunResult& result) {
 std::string run_text(const RunResult& result, bool has_color) {
   doc::Document document;
   const Times times = times_of(result);
-  std::string title = fmt::format("{}: {:.3f} ms a call", result.method, milliseconds(times.median));
+  std::string title = result.method;
+  if (times.calls > 0) title += fmt::format(": {:.3f} ms a call", milliseconds(times.median));
   if (times.calls > 1)
     title += fmt::format(" ({} calls, {:.3f} to {:.3f})", times.calls, milliseconds(times.least),
                          milliseconds(times.most));
@@ -145,7 +140,7 @@ std::string run_text(const RunResult& result, bool has_color) {
   for (std::size_t call = 0; call < result.outputs.size(); ++call) {
     const std::string of_call = result.outputs.size() > 1 ? fmt::format("call {}, ", call) : "";
     for (std::size_t i = 0; i < result.outputs[call].size(); ++i)
-      document.print("  {}output {}: {}", of_call, i, output_text(result.outputs[call][i]));
+      document.print("  {}output {}: {}", of_call, i, output_text(as_tensor(result.outputs[call][i])));
   }
   const RunMemory& memory = result.memory;
   document.print("Loaded in {:.3f} ms; the process took {} at most", milliseconds(result.load_ns),

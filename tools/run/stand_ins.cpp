@@ -72,6 +72,17 @@ std::string stand_ins_json(const Executable& executable) {
   return json_document(all);
 }
 
+std::vector<std::shared_ptr<const Program>> originals_of(const Executable& executable,
+                                                         const std::string& name) {
+  std::vector<std::shared_ptr<const Program>> originals;
+  for (const ExecutionPlan& method : executable.plan().methods) {
+    if (method.name != name) continue;
+    for (const PlanDelegate& delegate : method.delegates)
+      originals.push_back(executable.program().delegates[delegate.index]->original);
+  }
+  return originals;
+}
+
 Result<std::vector<std::shared_ptr<const Program>>> read_stand_ins(const std::string& path,
                                                                    const std::string& method,
                                                                    std::size_t delegates) {

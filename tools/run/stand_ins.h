@@ -20,7 +20,11 @@ namespace depute {
 // Constants that lie in a mapped file are named by their place there.
 std::string stand_ins_json(const Executable& executable);
 
-// The original of each delegate of the method, in the order of the .pte. Fails if the file has none for them: it belongs to
+// The original of each delegate of the method, in the order of the .pte; null for one without.
+std::vector<std::shared_ptr<const Program>> originals_of(const Executable& executable,
+                                                         const std::string& method);
+
+// The same from a file. Fails if the file has none for them: it belongs to
 // another program.
 Result<std::vector<std::shared_ptr<const Program>>> read_stand_ins(const std::string& path,
                                                                    const std::string& method,

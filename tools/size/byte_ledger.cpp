@@ -148,6 +148,28 @@ void add_duplicates(const ByteLedger& ledger, std::size_t top, doc::Document& do
   if (const std::size_t more = ledger.duplicates.size() - shown; more > 0) document.print("  {} more", more);
 }
 
+void add_load_memory(const std::vector<LoadMemory>& all, doc::Document& document) {
+  if (all.empty()) return;
+  doc::Table table{.title = "bytes to load",
+                   .columns = {{""},
+                               doc::number("tables"),
+                               doc::number("temporary"),
+                               doc::number("or alone"),
+                               doc::number("planned"),
+                               doc::number("outputs")},
+                   .has_names = true};
+  for (const LoadMemory& each : all) {
+    std::string label =
+        fmt::format("{}, ExecuTorch {}, {} bits", each.method, fmt::join(each.runtimes, " and "), each.bits);
+    if (!each.unknown_backends.empty())
+      label += fmt::format(", without {}", fmt::join(each.unknown_backends, ", "));
+    table.rows.push_back(
+        {{std::move(label), std::to_string(each.tables), std::to_string(each.temporary),
+          std::to_string(each.alone), std::to_string(each.planned), std::to_string(each.outputs)}});
+  }
+  document.add(std::move(table));
+}
+
 }  // namespace
 
 std::string_view name(LedgerKind kind) {
@@ -171,7 +193,9 @@ Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view
       return failure("size", name, "this is neither a .pte nor a .ptd file",
                      "give what `depute lower` wrote of the model");
     TRY(const PteContents pte, read_pte(file, std::string(name)));
-    return ledger_of_pte(pte, file, name, registry);
+    TRY(ByteLedger ledger, ledger_of_pte(pte, file, name, registry));
+    ledger.load_memory = program_memory(pte);
+    return ledger;
   });
 }
 
@@ -180,6 +204,7 @@ std::string ledger_text(const ByteLedger& ledger, std::size_t top) {
   document.print("{}: {} bytes", ledger.file, ledger.bytes);
   document.add(size_table(ledger, top));
   add_duplicates(ledger, top, document);
+  add_load_memory(ledger.load_memory, document);
   return render_text(document);
 }
 

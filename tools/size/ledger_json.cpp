@@ -3,6 +3,7 @@
 
 #include "depute/tools/byte_ledger.h"
 #include "support/fields.h"
+#include "tools/check/method_memory.h"
 
 namespace depute {
 
@@ -21,7 +22,8 @@ static void fields(FieldWriter& visit, const ByteLedger& ledger) {
   JsonValue kinds = JsonValue::object();
   for (const auto& [kind, total] : totals) kinds[std::string(name(kind))] = total;
   visit("file", ledger.file, "format", ledger.format, "bytes", ledger.bytes, "savable", ledger.savable(),
-        "kinds", std::move(kinds), "entries", ledger.entries, "duplicates", ledger.duplicates);
+        "kinds", std::move(kinds), "entries", ledger.entries, "duplicates", ledger.duplicates, "load_memory",
+        ledger.load_memory);
 }
 
 std::string ledger_json(const ByteLedger& ledger) {

@@ -208,15 +208,6 @@ class PteLedger {
 
   // --- constants and initial values
 
-  static std::optional<std::uint64_t> bytes_of(const PlanTensor& tensor) {
-    const auto type = scalar_type_from_executorch(tensor.scalar_type);
-    std::uint64_t bytes = type ? item_size(*type) : 1;
-    for (const std::int32_t size : tensor.sizes) {
-      if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return std::nullopt;
-    }
-    return bytes;
-  }
-
   Status find_constant_uses() {
     constants_.resize(file_.constant_offsets.size());
     initial_values_.resize(file_.mutable_offsets.size());
@@ -243,7 +234,7 @@ class PteLedger {
     const std::uint64_t offset = (is_state ? file_.mutable_offsets : file_.constant_offsets)[tensor.constant];
     const std::size_t segment = is_state ? file_.mutable_segment : file_.constant_segment;
     const std::uint64_t room = segment < is_used_.size() ? file_.segments[segment].size - offset : 0;
-    const std::optional<std::uint64_t> bytes = bytes_of(tensor);
+    const std::optional<std::uint64_t> bytes = byte_size(tensor);
     if (!bytes || *bytes > room)
       return fail(place, fmt::format("{} has {} bytes, of the {} left in its segment", tensor_text(tensor),
                                      bytes ? fmt::format("{}", *bytes) : "over 2^64", room));

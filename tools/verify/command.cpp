@@ -1,24 +1,227 @@
-// Stands in for `depute verify` in the binary, which cannot run it: the command needs torch and ExecuTorch's
-// runtime. The Python package implements it (python/depute/_verify_command.py) and handles the command before
-// it gets here.
+// depute verify: compares a .pte in ExecuTorch's runtime with its model, computed by the reference kernels. `depute` checks the
+// options, then becomes depute-run (tools/run/runner.h), which does the rest.
+//
+//   depute verify model.pt2 model.pte --backend xnnpack --inputs x.npz
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
 #include "cli/commands.h"
+#include "cli/request.h"
+#include "depute/compiler/compiler.h"
+#include "depute/tools/verify.h"
+#include "read/npz.h"
+#include "read/pte.h"
+#include "read/read_program.h"
+#include "support/mapped_file.h"
+#include "support/output_set.h"
+#include "support/try.h"
+#include "tools/run/run.h"
+#include "tools/run/runner.h"
+#include "tools/run/stand_ins.h"
+#include "write/write_npz.h"
 
 namespace depute {
+namespace {
 
-Command verify_command() {
-  return {
-      .name = "verify",
-      .help =
-          "Compares a .pte in ExecuTorch's runtime with its model in torch. In the Python package only, with "
-          "torch and executorch installed",
-      .options = [] { return std::vector<Option>(); },
-      .run = []() -> Result<int> {
-        return failure("usage", "", "verify is a command of the Python package alone",
-                       "`pip install .` in Depute's folder, with torch and executorch beside it; then "
-                       "`python -m depute verify`");
-      },
-      .takes_any_words = true,
+struct VerifyArguments {
+  RequestArguments request;
+  std::string pte;
+  std::string inputs;
+  std::string method;
+  std::string tolerance = "0.001";
+  std::string save_to;
+  std::vector<std::string> ptd;
+  std::vector<std::string> plugins;
+  std::string runtime;
+  bool json = false;
+};
+
+std::vector<Option> verify_options(VerifyArguments& arguments) {
+  return joined(
+      {{.names = "MODEL",
+        .target = &arguments.request.model,
+        .help = "The .pt2 or .ir file from which the .pte was lowered",
+        .is_required = true},
+       {.names = "PTE", .target = &arguments.pte, .help = "The program to check", .is_required = true},
+       {"--inputs", &arguments.inputs, "Arrays for the inputs, in order; by default random numbers",
+        "FILE.npz"},
+       {"--method", &arguments.method, "Which one to check, if the program has several", "NAME"},
+       {"--tolerance", &arguments.tolerance,
+        "Largest accepted difference of an output, relative to its largest value; by default 0.001",
+        "NUMBER"},
+       {"--save-to", &arguments.save_to,
+        "Folder for the operands and results of what differs, and for a program of the delegate alone",
+        "DIR"},
+       {"--ptd", &arguments.ptd, "A file with constants that the program refers to", "FILE.ptd"},
+       {"--plugin", &arguments.plugins, "Load a library that registers a backend or kernels first",
+        "FILE.so"},
+       runtime_option(arguments.runtime),
+       {"--json", &arguments.json, "As JSON"}},
+      lowering_options(arguments.request));
+}
+
+Result<double> tolerance_of(const std::string& text) {
+  double tolerance = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance);
+  if (error == std::errc() && end == text.data() + text.size() && tolerance >= 0) return tolerance;
+  return failure("usage", "--tolerance", fmt::format("'{}' is not a number of 0 or more", text));
+}
+
+Status check_arguments(const VerifyArguments& arguments) {
+  if (arguments.request.model == "-" || arguments.pte == "-")
+    return failure("usage", "-", "what is compared has to be a file");
+  TRY_STATUS(tolerance_of(arguments.tolerance));
+  TRY_STATUS(read_request(arguments.request));
+  return {};
+}
+
+Status save_arrays(OutputSet& outputs, const std::string& path, std::span<const RuntimeValue> values) {
+  NamedArrays arrays;
+  for (const RuntimeValue& value : values) {
+    TensorData data = as_tensor(value);
+    if (data.storage != nullptr) arrays.emplace_back(fmt::format("arr_{}", arrays.size()), std::move(data));
+  }
+  TRY(const std::unique_ptr<Output> file, outputs.open(path));
+  TRY_STATUS(write_npz(for_numpy(std::move(arrays)), *file));
+  return file->commit();
+}
+
+// Returns the folder of the files.
+Result<std::string> save(const Fault& fault, const std::string& parent) {
+  const std::string folder = fmt::format("{}/{}", parent, fault.name);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return failure("write", folder, error.message());
+  OutputSet outputs;
+  TRY_STATUS(save_arrays(outputs, folder + "/inputs.npz", fault.inputs));
+  TRY_STATUS(save_arrays(outputs, folder + "/expected.npz", fault.expected));
+  TRY_STATUS(save_arrays(outputs, folder + "/actual.npz", fault.actual));
+  if (!fault.pte.empty())
+    TRY_STATUS(outputs.write(folder + "/delegate.pte",
+                             {reinterpret_cast<const char*>(fault.pte.data()), fault.pte.size()}));
+  TRY_STATUS(outputs.put_in_place());
+  return folder;
+}
+
+class Verifier {
+ public:
+  Verifier(const VerifyArguments& arguments, Compiler& compiler, RunProgram run_program)
+      : arguments_(arguments), compiler_(compiler), run_program_(run_program) {}
+
+  Result<Verification> run();
+
+ private:
+  Status lower();
+  Result<RunCall> call_for(const ExecutionPlan& method) const;
+  Result<std::vector<RuntimeValue>> outputs_of(const RunnablePte& pte, const std::string& method,
+                                               std::span<const RuntimeValue> inputs);
+
+  const VerifyArguments& arguments_;
+  Compiler& compiler_;
+  RunProgram run_program_;
+  std::optional<Program> model_;
+  std::optional<Executable> executable_;
+  std::vector<std::byte> lowered_;  // what the options give
+  std::size_t runs_ = 0;
+};
+
+Status Verifier::lower() {
+  TRY(CompileOptions options, read_request(arguments_.request));
+  options.lower.observe = [&](std::string_view step, const Program& program) {
+    if (step == "read") model_ = clone(program);
   };
+  TRY(const Compiled compiled, run_request(arguments_.request, options, compiler_));
+  TRY(executable_, to_executorch(compiled.delegated));
+  TRY(PteFile file, write(*executable_, arguments_.pte));
+  lowered_ = std::move(file.pte);
+  return {};
+}
+
+Result<RunCall> Verifier::call_for(const ExecutionPlan& method) const {
+  if (arguments_.inputs.empty()) return random_call(method);
+  TRY(const NamedArrays arrays, read_npz(arguments_.inputs));
+  return call_of_arrays(method, arrays, arguments_.inputs);
+}
+
+Result<std::vector<RuntimeValue>> Verifier::outputs_of(const RunnablePte& pte, const std::string& name,
+                                                       std::span<const RuntimeValue> inputs) {
+  TRY(const PteContents contents, read_pte(pte.bytes, arguments_.pte));
+  TRY(const ExecutionPlan* method, find_method(contents, name));
+  RunRequest request{.program = pte.bytes,
+                     .name = arguments_.pte,
+                     .method = name,
+                     .data_files = arguments_.ptd,
+                     .plugins = arguments_.plugins,
+                     .keeps_backends = true,
+                     .calls = {RunCall(inputs.begin(), inputs.end())}};
+  if (pte.executable != nullptr) request.originals = originals_of(*pte.executable, name);
+  ++runs_;
+  TRY(RunResult result, run_program_(request, *method));
+  return std::move(result.outputs.at(0));
+}
+
+Result<Verification> Verifier::run() {
+  TRY(const double tolerance, tolerance_of(arguments_.tolerance));
+  TRY_STATUS(lower());
+  TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments_.pte));
+  TRY(const PteContents contents, read_pte(file->bytes(), arguments_.pte));
+  TRY(const ExecutionPlan* method, find_method(contents, arguments_.method));
+  TRY(const RunCall inputs, call_for(*method));
+  const bool is_lowered_so = std::ranges::equal(file->bytes(), lowered_);
+  TRY(const std::vector<RuntimeValue> expected, reference_outputs(*model_, method->name, inputs));
+  const RunnablePte given{file->bytes(), is_lowered_so ? &*executable_ : nullptr};
+  TRY(const std::vector<RuntimeValue> actual, outputs_of(given, method->name, inputs));
+  Verification verification{.reference = "Depute's reference kernels",
+                            .outputs = compare_outputs(expected, actual, tolerance)};
+  if (!verification.is_right() && is_lowered_so) {
+    const PteRunner runner = [&](const RunnablePte& pte, const std::string& name,
+                                 std::span<const RuntimeValue> values) {
+      return outputs_of(pte, name, values);
+    };
+    TRY(verification.search, find_fault(compiler_, executable_->program(), executable_->options(),
+                                        method->name, inputs, tolerance, runner));
+    if (verification.search.fault && !arguments_.save_to.empty()) {
+      TRY(verification.folder, save(*verification.search.fault, arguments_.save_to));
+    }
+  } else if (!verification.is_right()) {
+    verification.search.note =
+        "the fault was not searched: these options give a different .pte; use the options that it was "
+        "lowered with";
+  }
+  verification.runs = runs_;
+  return verification;
+}
+
+Result<int> run_verify(const VerifyArguments& arguments, Compiler& compiler, RunProgram run_program) {
+  TRY_STATUS(check_arguments(arguments));
+  TRY(const Verification verification, Verifier(arguments, compiler, run_program).run());
+  const int printed =
+      print_out(arguments.json ? verification_json(verification) : verification_text(verification));
+  if (printed != exit_done) return printed;
+  return verification.is_right() ? exit_done : exit_require;
+}
+
+Command make_verify_command(std::function<Result<int>(const VerifyArguments&)> execute) {
+  return make_command<VerifyArguments>(
+      "verify", "Compare a .pte in ExecuTorch's runtime with its model, and find what differs first",
+      verify_options, std::move(execute));
+}
+
+}  // namespace
+
+Command verify_command(std::span<char*> words) {
+  return make_verify_command([words](const VerifyArguments& arguments) -> Result<int> {
+    TRY_STATUS(check_arguments(arguments));
+    return become_runner(arguments.runtime, words);
+  });
+}
+
+Command verify_command(Compiler& compiler, RunProgram run_program) {
+  return make_verify_command([&compiler, run_program](const VerifyArguments& arguments) {
+    return run_verify(arguments, compiler, run_program);
+  });
 }
 
 }  // namespace depute

@@ -18,6 +18,7 @@
 #include "depute/api.h"
 #include "depute/backend/registry.h"
 #include "depute/program/result.h"
+#include "depute/tools/load_memory.h"
 
 namespace depute {
 
@@ -81,8 +82,9 @@ struct DEPUTE_API ByteLedger {
   std::string file = {};    // name passed to byte_ledger()
   std::string format = {};  // "pte" or "ptd"
   std::uint64_t bytes = 0;
-  std::vector<LedgerEntry> entries = {};   // by offset, without gaps from 0 to the end of the file
-  std::vector<Duplicate> duplicates = {};  // largest saving first
+  std::vector<LedgerEntry> entries = {};     // by offset, without gaps from 0 to the end of the file
+  std::vector<Duplicate> duplicates = {};    // largest saving first
+  std::vector<LoadMemory> load_memory = {};  // of a .pte
 
   std::uint64_t savable() const;  // bytes, sum over all duplicates
 };

@@ -17,6 +17,7 @@
 #include "depute/compiler/to_backend.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
+#include "depute/tools/load_memory.h"
 #include "depute/tools/lock.h"
 
 namespace depute {
@@ -85,6 +86,7 @@ struct ExternalFile {
 struct PlannedFacts {
   std::uint64_t memory = 0;          // bytes of planned memory, maximum over all methods
   std::vector<std::string> kernels;  // kernels called by instructions, sorted: "aten::add.out"
+  std::vector<LoadMemory> load_memory;
 };
 
 struct PageFacts;
@@ -194,6 +196,8 @@ struct Requirement {
     NonDelegatedMacs,
     BoundaryBytes,
     Memory,
+    LoadMemory,
+    LoadMemory32,
     FileSize,
     Sqnr,
     Kernels
@@ -217,6 +221,8 @@ struct Requirement {
 //   non_delegated_macs       multiply-accumulates of undelegated nodes, at the maximum sizes
 //   boundary_bytes           bytes of the tensors that enter and leave delegates, at the maximum sizes
 //   memory                   bytes of planned memory of the method that needs most
+//   load_memory              bytes of the runtime's allocators to load the method that needs most
+//   load_memory_32           the same where addresses have 32 bits (load_memory.h)
 //   file_size                bytes of the .pte file and its .ptd files
 //   sqnr                     lowest signal-to-noise ratio of all quantized layers, in decibels; infinite
 //                            if no layer was quantized

@@ -19,6 +19,9 @@ GIVEN = {
     "builder.h": "Graph& graph, Node& before, Node& node, Value* x",
     "byte_ledger.h": "std::span<const std::byte> bytes, Compiler& compiler, std::uint64_t total, std::uint64_t waste",
     "data.h": "const TensorData& data",
+    "load_memory.h": "std::span<const std::byte> bytes",
+    "verify.h": "const Program& model, std::vector<RuntimeValue> inputs, const PteRunner& run, std::span<const std::byte> bytes, "
+    "const Executable& executable, const Compiler& compiler",
     "graph.h": "Graph& graph, Value* x, const Type& type, Value* old, Node* dead",
     "inspect.h": "const Program& program",
     "interpret.h": "const Program& program, const Method& method, std::vector<RuntimeValue> inputs, const Program& lowered, "
