@@ -130,7 +130,8 @@ class Verifier {
 Status Verifier::lower() {
   TRY(CompileOptions options, read_request(arguments_.request));
   options.lower.observe = [&](std::string_view step, const Program& program) {
-    if (step == "read") model_ = clone(program);
+    // The first pass after which nothing is written in place: there are reference kernels for that alone.
+    if (step == "functionalize" && !model_) model_ = clone(program);
   };
   TRY(const Compiled compiled, run_request(arguments_.request, options, compiler_));
   TRY(executable_, to_executorch(compiled.delegated));

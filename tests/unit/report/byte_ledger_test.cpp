@@ -434,7 +434,7 @@ TEST(ByteLedger, JsonHasEveryEntry) {
             "   \"kind\": \"header\",\n   \"owner\": \"o\",\n   \"name\": \"\xef\xbf\xbd\"\n  }\n ],\n"
             " \"duplicates\": [\n  {\n   \"saves\": 3,\n   \"how\": \"so\",\n   \"copies\": [\n    {\n"
             "     \"offset\": 0,\n     \"bytes\": 8,\n     \"kind\": \"header\",\n     \"owner\": \"o\",\n"
-            "     \"name\": \"\xef\xbf\xbd\"\n    }\n   ]\n  }\n ]\n}\n");
+            "     \"name\": \"\xef\xbf\xbd\"\n    }\n   ]\n  }\n ],\n \"load_memory\": []\n}\n");
 }
 
 }  // namespace
