@@ -4,7 +4,8 @@
 //
 // Shows the two difficult parts of a backend, with their entries in the delegate map. Several nodes are fused
 // into one instruction (convolution with relu). One node becomes several instructions (tangent as sine,
-// cosine, division). The blob has the format of ExecuTorch's BackendWithDelegateMappingDemo.
+// cosine, division). The blob begins with that of ExecuTorch's BackendWithDelegateMappingDemo; what it lacks to be executed
+// follows: operands, results and, as named data, weights. runtime/demo_runtime.cpp executes it.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,13 @@
 
 namespace depute::demo {
 
-// blob = "<number of instructions>#" { "<op>,<delegate debug id>," }
+//   blob     = number of instructions "#" {op "," delegate debug id ","} "#" {operands ","} "#" {value ","}
+//   operands = {value | key "@" sizes | sizes}, separated by blanks; a convolution: input weight bias stride padding dilation
+//              groups
+//   value    = number: first the inputs of the delegate, then a value for each instruction. The last ones are the results
+//
+// "3#sin_decomp_from_tan,0,cos_decomp_from_tan,1,div_decomp_from_tan,2,#0,0,1 2,#3," is a tangent. A key names a constant among the
+// delegate's named data, "-" is no bias, and sizes are "1x2".
 class DemoBackend : public Backend {
  public:
   std::string_view id() const override { return "BackendWithDelegateMappingDemo"; }

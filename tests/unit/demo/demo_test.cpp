@@ -18,8 +18,10 @@ namespace depute {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 constexpr std::string_view conv_relu_tan = R"(program
 data "b1": f32[16] = zeros
@@ -42,7 +44,11 @@ constexpr std::string_view blob =
 
 void expect_original(const Delegate& delegate) {
   auto bytes = delegate.processed_bytes->bytes();
-  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), blob);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  EXPECT_THAT(std::string(text), StartsWith(std::string(blob) + "#"));
+  EXPECT_THAT(std::string(text),
+              EndsWith(",2,2,3 4,#5,"));  // operands of the tangent's instructions, and the result
+  EXPECT_EQ(delegate.named_data.size(), 4U);
   auto id = [](std::int64_t number) { return DelegateDebugId(number); };
   EXPECT_THAT(
       delegate.debug_handle_map,
