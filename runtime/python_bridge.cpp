@@ -2,8 +2,8 @@
 // callbacks, so that it links neither Python nor one version of the runtime.
 //
 //   depute_register("TwiceBackend", init, execute, destroy)
-//   init(method, bytes, size, specs, count)   ->  a number for the delegate, or -1
-//   execute(number, arguments, count)         ->  0, or else the call fails
+//   init(method, bytes, size, specs, count)   ->  a number for the delegate, or an error code of the runtime, negated
+//   execute(number, arguments, count)         ->  an error code of the runtime, or 0
 #include <depute/runtime_backend.h>
 
 #include <cstring>
@@ -81,8 +81,8 @@ class CallingDelegate final : public depute::RuntimeDelegate {
   void execute(depute::RuntimeArguments arguments) override {
     std::vector<DeputeArgument> described(arguments.size());
     for (std::size_t i = 0; i < described.size(); ++i) describe(arguments.value(i), described[i]);
-    if (callbacks_.execute(number_, described.data(), described.size()) != 0)
-      throw std::runtime_error("execute() raised an exception");
+    const std::int32_t code = callbacks_.execute(number_, described.data(), described.size());
+    if (code != 0) throw depute::RuntimeFailure(static_cast<et::Error>(code), "execute() raised an exception");
   }
 
  private:
@@ -97,7 +97,7 @@ std::unique_ptr<depute::RuntimeDelegate> make_delegate(const Callbacks& callback
     specs.push_back({payload.spec_key(i).data(), payload.spec_value(i).data(), payload.spec_value(i).size()});
   const std::int64_t number = callbacks.init(payload.method(), payload.bytes().data(), payload.bytes().size(),
                                              specs.data(), specs.size());
-  if (number < 0) throw std::runtime_error("init() raised an exception");
+  if (number < 0) throw depute::RuntimeFailure(static_cast<et::Error>(-number), "init() raised an exception");
   return std::make_unique<CallingDelegate>(callbacks, number);
 }
 

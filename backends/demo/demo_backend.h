@@ -15,19 +15,18 @@
 
 namespace depute::demo {
 
-//   blob     = number of instructions "#" {op "," delegate debug id ","} "#" {operands ","} "#" {value ","}
-//   operands = {value | key "@" sizes | sizes}, separated by blanks; a convolution: input weight bias stride padding dilation
-//              groups
-//   value    = number: first the inputs of the delegate, then a value for each instruction. The last ones are the results
+//   3#sin_decomp_from_tan,0,cos_decomp_from_tan,1,div_decomp_from_tan,2,#0,0,1 2,#3,        a tangent
 //
-// "3#sin_decomp_from_tan,0,cos_decomp_from_tan,1,div_decomp_from_tan,2,#0,0,1 2,#3," is a tangent. A key names a constant among the
-// delegate's named data, "-" is no bias, and sizes are "1x2".
+// That is: the number of instructions; the instructions, each an op and a delegate debug id; the operands of each, separated by
+// blanks; the results. Operands and results are numbers of values: first the inputs of the delegate, then one for each instruction.
+// A constant is its key among the named data and its sizes, "demo:7ef6...@8x3x3x3". A convolution has input, weight, bias ("-": none),
+// stride, padding, dilation and groups.
 class DemoBackend : public Backend {
  public:
   std::string_view id() const override { return "BackendWithDelegateMappingDemo"; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
-  std::string cache_version() const override { return "1"; }
+  std::string cache_version() const override { return "2"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 

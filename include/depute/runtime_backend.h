@@ -3,8 +3,8 @@
 //
 //   class Twice : public depute::RuntimeDelegate {
 //    public:
-//     explicit Twice(const depute::RuntimePayload& payload) {}       // throws if it cannot execute the payload
-//     void execute(depute::RuntimeArguments arguments) override {    // inputs, then results
+//     explicit Twice(const depute::RuntimePayload& payload) {}     // throws if it cannot execute it
+//     void execute(depute::RuntimeArguments arguments) override {  // inputs, then results
 //       const float* x = arguments.data<float>(0);
 //       float* y = arguments.result<float>(1, arguments.sizes(0));
 //       for (std::size_t i = 0; i < arguments.count(0); ++i) y[i] = 2 * x[i];
@@ -38,6 +38,17 @@
 #include <utility>
 
 namespace depute {
+
+// An exception with one of the runtime's own error codes; all others are Error::Internal.
+class RuntimeFailure : public std::runtime_error {
+ public:
+  RuntimeFailure(executorch::runtime::Error code, const std::string& message)
+      : std::runtime_error(message), code_(code) {}
+  executorch::runtime::Error code() const { return code_; }
+
+ private:
+  executorch::runtime::Error code_;
+};
 
 // What the compiler's half made of a delegate. It is there while the delegate is made; bytes(), spec_key() and spec_value() are valid
 // as long as the delegate.
@@ -169,6 +180,9 @@ class RuntimeBackend final : public executorch::runtime::BackendInterface {
     try {
       function();
       return executorch::runtime::Error::Ok;
+    } catch (const RuntimeFailure& failure) {
+      ET_LOG(Error, "%s: %s", id_.c_str(), failure.what());
+      return failure.code();
     } catch (const std::exception& exception) {
       ET_LOG(Error, "%s: %s", id_.c_str(), exception.what());
     } catch (...) {

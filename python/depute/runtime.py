@@ -34,6 +34,14 @@ _LIBRARY = Path(__file__).with_name("libdepute_runtime_bridge.so")
 _RUNTIME = ("libexecutorch.so", "_portable_lib.", "libqnn_executorch_backend.so")
 
 
+class RuntimeFailure(RuntimeError):
+    """An exception with one of ExecuTorch's error codes (runtime/core/error.h); those of other exceptions are Internal."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class RuntimeBackend:
     """A delegate of a loaded method. An object is made for each; init() and execute() may raise: then loading or the call fails."""
 
@@ -116,6 +124,7 @@ _INIT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p, ctype
 _EXECUTE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.POINTER(_Argument), ctypes.c_size_t)
 _DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _INT, _FLOAT, _BOOL, _TENSOR = 1, 2, 3, 4
+_INTERNAL = 1
 # numpy's names of ExecuTorch's numbers for element types; numpy has no bfloat16.
 _DTYPES = {
     **dict(enumerate(["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])),
@@ -138,8 +147,8 @@ class _Registered:
             delegate = self._make()
             given = [CompileSpec(specs[i].key.decode(), ctypes.string_at(specs[i].data, specs[i].size)) for i in range(count)]
             delegate.init(ctypes.string_at(data, size), given)
-        except BaseException:
-            return self._tell(-1)
+        except BaseException as error:
+            return -self._tell(error)
         number = next(self._numbers)
         self._delegates[number] = delegate
         return number
@@ -152,18 +161,18 @@ class _Registered:
                 raise ValueError(f"{len(results)} results for {count} arguments")
             for argument, result in zip(given[count - len(results) :], results):
                 _store(argument, result)
-        except BaseException:
-            return self._tell(1)
+        except BaseException as error:
+            return self._tell(error)
         return 0
 
     def _destroy(self, number):
         self._delegates.pop(number, None)
 
-    def _tell(self, code):
+    def _tell(self, error):
         """Nothing passes through the runtime but a code."""
         print(f"{self._backend_id}, in its runtime half:", file=sys.stderr)
-        traceback.print_exc()
-        return code
+        traceback.print_exception(error)
+        return error.code if isinstance(error, RuntimeFailure) else _INTERNAL
 
 
 def _view(argument):
@@ -258,7 +267,7 @@ class _Remote:
             self._process.join(5)
             raise RuntimeError(f"its process has ended with code {self._process.exitcode}") from error
         if not is_done:
-            raise RuntimeError(answer)
+            raise RuntimeFailure(*answer)
         return answer
 
 
@@ -279,5 +288,5 @@ def _serve(backend, connection):
             else:
                 answer = getattr(delegates[given[0]], word)(*given[1:])
             connection.send((True, answer))
-        except Exception:
-            connection.send((False, traceback.format_exc()))
+        except Exception as error:
+            connection.send((False, (traceback.format_exc(), getattr(error, "code", _INTERNAL))))

@@ -7,6 +7,7 @@ takes for granted, by header or page.
 
 import re
 import subprocess
+from importlib.util import find_spec
 
 from harness import ROOT, TIMEOUT
 
@@ -101,7 +102,10 @@ def test_cpp_samples_compile(tmp_path):
     program = tmp_path / "samples.cpp"
     headers = "".join(f"#include <{header.relative_to(ROOT / 'include')}>\n" for header in HEADERS)
     program.write_text(headers + "\n".join(as_function(number, *sample) for number, sample in enumerate(samples())))
-    command = ["g++", "-std=c++20", "-fsyntax-only", "-Werror", "-Wno-return-type", f"-I{ROOT}/include", program]
+    runtime = f"{find_spec('executorch').submodule_search_locations[0]}/include"
+    ours = ["-std=c++20", "-fsyntax-only", "-Werror", "-Wno-return-type", f"-I{ROOT}/include"]
+    theirs = ["-DC10_USING_CUSTOM_GENERATED_MACROS", "-isystem", runtime, "-isystem", f"{runtime}/executorch/runtime/core/portable_type/c10"]
+    command = ["g++", *ours, *theirs, program]
     run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert run.returncode == 0, run.stderr
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import depute
 
@@ -27,6 +29,16 @@ class EveryNameBackend(depute.BackendDetails):
         store = depute.NamedDataStore()
         store.add_named_data("key", compile_specs[0].value, alignment=16)
         return depute.PreprocessResult(b"bytes", builder.get_delegate_mapping(), store, arena_padding=16)
+
+
+class EveryNameRuntime(depute.RuntimeBackend):
+    def init(self, processed: bytes, compile_specs: list[depute.CompileSpec]) -> None:
+        self.count = len(processed) + len(compile_specs)
+
+    def execute(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        if not arrays:
+            raise depute.RuntimeFailure("it has no inputs", 0x12)
+        return [self.count * arrays[0]]
 
 
 class TanPartitioner(depute.Partitioner):
@@ -96,6 +108,8 @@ def never_called() -> None:
     depute.print_delegation_info(depute.from_torch(exported))
     depute.disable_validation()
     print(depute.worker_backend("chip").id)
+    depute.register_runtime_backend("EveryNameBackend", EveryNameRuntime, isolated=True)
+    depute.load_runtime_plugin("libmine_runtime.so")
     depute.serve_backend(TanPartitioner, EveryNameBackend, options={"cores": "how many"})
 
 
