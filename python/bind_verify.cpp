@@ -4,8 +4,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bind_data.h"
 #include "depute/program/interpret.h"
+#include "depute/program/text.h"
 #include "depute/tools/verify.h"
 
 namespace depute::python {
@@ -48,6 +51,31 @@ nb::list interpreted(const ProgramHandle& handle, const std::string& name, const
   }();
   return list_of(take(std::move(outputs)), "output");
 }
+
+// A program of one method with its state between calls.
+class Interpreter {
+ public:
+  explicit Interpreter(const std::string& text) : program_(take(parse_program(text, "an original"))) {}
+
+  std::size_t input_count() const {
+    const auto& inputs = program_.methods.at(0)->inputs;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(inputs, [](const InputSpec& each) { return !each.has_data(); }));
+  }
+  // Results without state.
+  nb::list run(const nb::list& inputs) {
+    const std::vector<RuntimeValue> contents = contents_of(inputs);
+    Result<std::vector<RuntimeValue>> results = [&] {
+      nb::gil_scoped_release release;
+      return interpret(program_, *program_.methods.at(0), contents, state_);
+    }();
+    return list_of(take(std::move(results)), "result");
+  }
+
+ private:
+  Program program_;
+  ProgramState state_;
+};
 
 // name, absolute, relative, is right, note
 using ErrorRow = std::tuple<std::string, double, double, bool, std::string>;
@@ -98,6 +126,10 @@ nb::tuple search_fault(const ProgramHandle& handle, const WriteOptions& options,
 
 void bind_verify(nb::module_& module) {
   module.def("interpret", &interpreted);
+  nb::class_<Interpreter>(module, "Interpreter")
+      .def(nb::init<const std::string&>())
+      .def("input_count", &Interpreter::input_count)
+      .def("run", &Interpreter::run);
   module.def("compare_outputs", &compared);
   module.def("find_fault", &search_fault, nb::arg("program"), nb::arg("options"), nb::arg("method"),
              nb::arg("inputs"), nb::arg("tolerance"), nb::arg("run"), nb::arg("delegates"),

@@ -44,7 +44,7 @@ _NAMES = {
     ),
     "program": ("Constant", "LoweredBackendModule", "Method", "Program", "from_torch", "load", "parse", "save"),
     "report": ("DelegationInfo", "Report", "get_delegation_info", "print_delegation_info"),
-    "runtime": ("RuntimeBackend", "RuntimeFailure", "load_runtime_plugin", "register_runtime_backend"),
+    "runtime": ("RuntimeBackend", "RuntimeFailure", "load_runtime_plugin", "register_runtime_backend", "register_stand_ins"),
     "values": ("DType", "SymInt", "Value"),
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}

@@ -10,7 +10,7 @@ from .manager import EdgeCompileConfig as EdgeCompileConfig, EdgeProgramManager 
 from .partitioning import CompileSpec as CompileSpec, DelegationSpec as DelegationSpec, PartitionResult as PartitionResult, Partitioner as Partitioner, backends as backends, partitioner as partitioner, tag_constant_data as tag_constant_data, worker_backend as worker_backend
 from .program import Constant as Constant, LoweredBackendModule as LoweredBackendModule, Method as Method, Program as Program, from_torch as from_torch, load as load, parse as parse, save as save
 from .report import DelegationInfo as DelegationInfo, Report as Report, get_delegation_info as get_delegation_info, print_delegation_info as print_delegation_info
-from .runtime import RuntimeBackend as RuntimeBackend, RuntimeFailure as RuntimeFailure, load_runtime_plugin as load_runtime_plugin, register_runtime_backend as register_runtime_backend
+from .runtime import RuntimeBackend as RuntimeBackend, RuntimeFailure as RuntimeFailure, load_runtime_plugin as load_runtime_plugin, register_runtime_backend as register_runtime_backend, register_stand_ins as register_stand_ins
 from .values import DType as DType, SymInt as SymInt, Value as Value
 
 __version__: str

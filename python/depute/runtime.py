@@ -15,8 +15,10 @@ For trying and testing, on a machine with the Python package `executorch` of ver
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import itertools
+import json
 import multiprocessing
 import os
 import sys
@@ -26,6 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from . import _depute
 from ._errors import Error
 from .backend import CompileSpec
 
@@ -43,7 +46,12 @@ class RuntimeFailure(RuntimeError):
 
 
 class RuntimeBackend:
-    """A delegate of a loaded method. An object is made for each; init() and execute() may raise: then loading or the call fails."""
+    """A delegate of a loaded method. An object is made for each; init() and execute() may raise: then loading or the call fails.
+
+    `method` is the name of the method that has the delegate.
+    """
+
+    method: str
 
     def init(self, processed: bytes, compile_specs: list[CompileSpec]) -> None:
         """Takes the delegate's payload: what BackendDetails.preprocess returned."""
@@ -83,13 +91,43 @@ def register_runtime_backend(backend_id: str, backend: type[RuntimeBackend], *, 
     _kept.append(registered)
 
 
+def register_stand_ins(path: str | os.PathLike[str], *backend_ids: str) -> None:
+    """Lets the reference kernels execute the delegates of a program whose backends are not here.
+
+    `path` is what `depute lower --stand-ins` wrote beside the .pte; without ids, all backends of it stand in that the runtime lacks.
+    It is for programs of that .pte, until the process ends. Raises KeyError for a backend that the file does not have, and ValueError
+    as register_runtime_backend().
+    """
+    with open(path) as file:
+        stand_ins = json.load(file)
+    originals = {each["name"]: each for each in stand_ins["originals"]}
+    known = dict.fromkeys(each["backend"] for each in originals.values())
+    for missing in set(backend_ids) - set(known):
+        raise KeyError(f"{os.fspath(path)} has no delegates of {missing!r}; it has those of {', '.join(known)}")
+    for backend_id in backend_ids or [each for each in known if each not in _registered_backends()]:
+        programs: dict[str, list[str]] = {}
+        for method in stand_ins["methods"]:
+            of_method = [originals[name] for name in method["delegates"]]
+            programs[method["name"]] = [each["program"] for each in of_method if each["backend"] == backend_id]
+        register_runtime_backend(backend_id, type(backend_id, (_StandIn,), {"programs": programs, "made": collections.Counter()}))
+
+
+def _registered_backends():
+    _load(None)
+    from executorch.runtime import Runtime
+
+    return Runtime.get().backend_registry.registered_backend_names
+
+
 def _load(path):
     try:
         import executorch.runtime  # noqa: F401  (loads the runtime's libraries)
 
         executorch.runtime.Runtime.get()
     except ImportError as error:
-        raise Error("runtime", path, f"ExecuTorch's runtime is not installed: {error}") from error
+        raise Error("runtime", str(path or ""), f"ExecuTorch's runtime is not installed: {error}") from error
+    if path is None:
+        return None
     with open("/proc/self/maps") as maps:
         loaded = dict.fromkeys(line.split(maxsplit=5)[-1].strip() for line in maps if "/" in line)
     for library in loaded:
@@ -142,9 +180,10 @@ class _Registered:
         self._delegates = {}
         self.init, self.execute, self.destroy = _INIT(self._init), _EXECUTE(self._execute), _DESTROY(self._destroy)
 
-    def _init(self, _method, data, size, specs, count):
+    def _init(self, method, data, size, specs, count):
         try:
             delegate = self._make()
+            delegate.method = method.decode()
             given = [CompileSpec(specs[i].key.decode(), ctypes.string_at(specs[i].data, specs[i].size)) for i in range(count)]
             delegate.init(ctypes.string_at(data, size), given)
         except BaseException as error:
@@ -215,6 +254,22 @@ def _store(argument, result):
 
 def _bridge():
     return ctypes.CDLL(str(_LIBRARY))
+
+
+class _StandIn(RuntimeBackend):
+    """The reference kernels. The runtime initializes the delegates of a method in their order, each time that it is loaded."""
+
+    programs: dict[str, list[str]] = {}  # of a method's delegates, in order
+    made: collections.Counter[str] = collections.Counter()  # by method
+
+    def init(self, processed, compile_specs):
+        of_method = self.programs[self.method]
+        self._program = _depute.Interpreter(of_method[self.made[self.method] % len(of_method)])
+        self.made[self.method] += 1
+
+    def execute(self, arrays):
+        inputs = [_depute.make_constant(str(each.dtype), list(each.shape), each.tobytes()) if hasattr(each, "dtype") else each for each in arrays[: self._program.input_count()]]
+        return [each.numpy() if hasattr(each, "numpy") else each for each in self._program.run(inputs)]
 
 
 # --- in a process of its own

@@ -22,6 +22,7 @@ struct MethodDelegates {
 
 struct Original {
   std::string name;
+  std::string backend;  // id
   std::string program;
 };
 
@@ -36,7 +37,7 @@ void fields(auto& visit, MethodDelegates& method) {
 }
 
 void fields(auto& visit, Original& original) {
-  visit("name", original.name, "program", original.program);
+  visit("name", original.name, "backend", original.backend, "program", original.program);
 }
 
 void fields(auto& visit, StandIns& stand_ins) {
@@ -66,7 +67,7 @@ std::string stand_ins_json(const Executable& executable) {
       return storage.size() <= spelled_bytes ? std::nullopt : absolute_place(storage);
     };
     all.originals.push_back(
-        {std::string(delegate->name.str()),
+        {std::string(delegate->name.str()), delegate->backend_id,
          print(*delegate->original, {.max_inline_bytes = ~std::size_t{0}, .place_of_data = place})});
   }
   return json_document(all);

@@ -5,6 +5,7 @@ In Python the runtime's kernels call torch's matrix product, which the loader fi
 in another order. So torch's library is loaded here, too, where bits are compared.
 """
 
+import collections
 import json
 import os
 import subprocess
@@ -15,8 +16,9 @@ import numpy as np
 import pytest
 import torch
 from architectures import NAMES, path
+from executorch.devtools import Inspector
 from executorch.runtime import Runtime
-from harness import DEPUTE, SUPPORTED, TIMEOUT, depute, lower, read_cases, sample
+from harness import DEPUTE, ROOT, SUPPORTED, TIMEOUT, depute, lower, read_cases, sample
 
 RUNNER = DEPUTE.with_name("depute-run")
 pytestmark = [
@@ -213,3 +215,24 @@ def test_random_inputs(name, tmp_path):
     lower(sample(name), tmp_path / "m.pte")
     method = read_cases(sample(name))[0].method
     run(tmp_path / "m.pte", "--random", "--method", method)
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v2", "bert:dynamic"])
+def test_upstreams_inspector_reads_the_same_totals(name, tmp_path):
+    model = path(name) if name in NAMES else ROOT / "build" / "models" / f"{name}.pt2"
+    lower(model, tmp_path / "m.pte", "--backend", "xnnpack")
+    run(tmp_path / "m.pte", "--random", "--repeat", 3, "--etdump", tmp_path / "m.etdp")
+    (block,) = [each for each in Inspector(etdump_path=str(tmp_path / "m.etdp")).event_blocks if each.name == "Execute"]
+    theirs = collections.Counter()
+    for event in block.events:
+        theirs[event.delegate_debug_identifier or event.name] += sum(event.perf_data.raw)  # ms
+    (method,) = json.loads(depute("profile", tmp_path / "m.etdp", "--json").stdout)["methods"]
+    ours = collections.Counter({"Method::execute": method["ticks"]})
+    for instruction in method["instructions"]:
+        is_delegate = instruction["name"].startswith("delegate ")
+        ours["DELEGATE_CALL" if is_delegate else "OPERATOR_CALL"] += instruction["ticks"]
+        for piece in instruction["pieces"]:
+            ours[piece["identifier"]] += piece["ticks"]
+    assert len(ours) > 10 and ours["DELEGATE_CALL"] > 0 and method["runs"] == 3
+    for key, ticks in ours.items():
+        assert theirs[key] == pytest.approx(ticks / 1e6, rel=1e-6, abs=1e-6), key

@@ -2,11 +2,13 @@
 takes what it can get, with state and open sizes."""
 
 import json
+import subprocess
 import sys
 
+import depute as depute_package
 import numpy as np
 import pytest
-from harness import DEPUTE, depute, lower, read_cases, sample
+from harness import DEPUTE, ROOT, depute, lower, read_cases, sample
 
 RUNNER = DEPUTE.with_name("depute-run")
 pytestmark = pytest.mark.skipif(not RUNNER.exists(), reason="depute-run is built with ExecuTorch 1.5 (make runtime)")
@@ -14,6 +16,7 @@ pytestmark = pytest.mark.skipif(not RUNNER.exists(), reason="depute-run is built
 WORKER = '''#!{python}
 """A worker (docs/backend-protocol.md) with the id of a vendor's backend: it takes all ops but tan, and says nothing of them."""
 import json
+import subprocess
 import sys
 
 for line in sys.stdin:
@@ -103,3 +106,26 @@ def test_mistakes(tmp_path):
     lower(sample("mlp"), tmp_path / "x.pte", "--backend", "xnnpack", "--stand-ins", tmp_path / "x.json")
     done = depute("run", tmp_path / "x.pte", "--random", "--stand-ins", tmp_path / "x.json", "--stand-in", "XnnpackBackend")
     assert done.code == 2 and "the runtime has XnnpackBackend itself" in done.stderr
+
+
+def test_in_python(tmp_path):
+    """With state, by depute.register_stand_ins; in a process of its own, since a backend stays registered."""
+    pte = lowered("mutbuf", tmp_path, backend_id="PythonVendorBackend", constants=["b_count", "b_cache"])
+    script = """
+import sys
+import depute, torch
+from executorch.runtime import Runtime
+from harness import read_cases, sample
+depute.register_stand_ins(sys.argv[2])
+program = Runtime.get().load_program(sys.argv[1])
+method = program.load_method("forward")
+for case in read_cases(sample("mutbuf")):
+    for got, want in zip(method.execute(case.inputs), case.outputs, strict=True):
+        torch.testing.assert_close(got, want)
+"""
+    words = [sys.executable, "-W", "ignore", "-c", script, pte, tmp_path / "m.json"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT / "tests" / "python")
+    assert done.returncode == 0, done.stderr
+    assert len(read_cases(sample("mutbuf"))) > 1
+    with pytest.raises(KeyError, match="has no delegates of 'Other'; it has those of PythonVendorBackend"):
+        depute_package.register_stand_ins(tmp_path / "m.json", "Other")

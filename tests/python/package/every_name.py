@@ -110,6 +110,7 @@ def never_called() -> None:
     print(depute.worker_backend("chip").id)
     depute.register_runtime_backend("EveryNameBackend", EveryNameRuntime, isolated=True)
     depute.load_runtime_plugin("libmine_runtime.so")
+    depute.register_stand_ins("model.json", "VendorBackend")
     depute.serve_backend(TanPartitioner, EveryNameBackend, options={"cores": "how many"})
 
 

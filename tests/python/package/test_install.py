@@ -297,3 +297,19 @@ def test_the_template_is_found_on_path(installed, template, tmp_path):
     told = run(depute, "lower", model, "--backend", "mine", "-o", tmp_path / "m.pte", "--dump-after", "lower", env=env)
     assert 'blob "add 0 1;relu 2;#3;"' in told and 'blob "add 0 1;#2;"' in told and "debug 1 = #2" in told
     assert run(template / "depute-backend-mine", "--version") == "mine mine 0.1\n"
+
+
+def test_the_templates_runtime_half_works_in_python(template, tmp_path):
+    """In this release of ExecuTorch, whichever it is; in a process of its own, since a backend stays registered."""
+    model = ROOT / "examples" / "backend_template" / "test.ir"
+    run(DEPUTE, "lower", model, "--backend", f"exec:{template / 'depute-backend-mine'}", "-o", tmp_path / "m.pte")
+    script = """
+import sys
+import depute, torch
+from executorch.runtime import Runtime
+depute.load_runtime_plugin(sys.argv[1])
+program = Runtime.get().load_program(sys.argv[2])
+x, y = torch.randn(2), torch.randn(2)
+torch.testing.assert_close(program.load_method("forward").execute([x, y])[0], torch.tan(torch.relu(x + y)) + y)
+"""
+    run(sys.executable, "-W", "ignore", "-c", script, template / "libmine_runtime.so", tmp_path / "m.pte")
