@@ -83,7 +83,7 @@ def register_runtime_backend(backend_id: str, backend: type[RuntimeBackend], *, 
     if not isinstance(backend, type) or not callable(getattr(backend, "execute", None)):
         raise TypeError(f"expected a subclass of RuntimeBackend, not {backend!r}")
     if not _LIBRARY.exists():
-        raise Error("runtime", backend_id, "this build of Depute has no bridge to ExecuTorch's runtime", "`make runtime`, or `make install`, builds it beside ExecuTorch 1.5")
+        raise Error("runtime", backend_id, "this build of Depute has no bridge to ExecuTorch's runtime", "`make runtime wheel` in Depute's folder builds a package with it")
     library = _load(str(_LIBRARY))
     registered = _Registered(backend_id, _Isolated(backend) if isolated else backend)
     if library.depute_register(backend_id.encode(), registered.init, registered.execute, registered.destroy) != 0:
@@ -113,21 +113,19 @@ def register_stand_ins(path: str | os.PathLike[str], *backend_ids: str) -> None:
 
 
 def _registered_backends():
-    _load(None)
-    from executorch.runtime import Runtime
+    return _runtime("").backend_registry.registered_backend_names
 
-    return Runtime.get().backend_registry.registered_backend_names
+
+def _runtime(where):
+    try:
+        from executorch.runtime import Runtime
+    except ImportError as error:
+        raise Error("runtime", where, f"ExecuTorch's runtime is not installed: {error}") from error
+    return Runtime.get()  # loads the runtime's libraries
 
 
 def _load(path):
-    try:
-        import executorch.runtime  # noqa: F401  (loads the runtime's libraries)
-
-        executorch.runtime.Runtime.get()
-    except ImportError as error:
-        raise Error("runtime", str(path or ""), f"ExecuTorch's runtime is not installed: {error}") from error
-    if path is None:
-        return None
+    _runtime(path)
     with open("/proc/self/maps") as maps:
         loaded = dict.fromkeys(line.split(maxsplit=5)[-1].strip() for line in maps if "/" in line)
     for library in loaded:

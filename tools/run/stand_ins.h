@@ -2,7 +2,7 @@
 // them, `run --stand-ins` executes them by the reference kernels.
 //
 //   {"version": 1, "methods": [{"name": "forward", "delegates": ["chip0"]}],
-//    "originals": [{"name": "chip0", "backend": "Chip", "program": "program\nmethod forward(%x: f32[2]) {..."}]}
+//    "originals": [{"name": "chip0", "backend": "Chip", "program": "program\nmethod forward(%x: f32[2])..."}]}
 #pragma once
 
 #include <map>

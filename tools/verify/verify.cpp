@@ -235,9 +235,9 @@ Result<MaybeFault> GraphSearch::run(std::span<const RuntimeValue> inputs) {
     for (std::size_t i = 0; i < node.operand_count(); ++i)
       differed_before |= differing_.contains(node.operand(i));
     differing_.insert(tensor.value);
+    if (is_delegate_call(node) && search_.alone_ == search_.limits_.delegates) return MaybeFault();
     TRY(MaybeFault found, look_into(tensor, error, differed_before));
     if (found) return found;
-    if (search_.alone_ == search_.limits_.delegates) return MaybeFault();
   }
   return MaybeFault();
 }
