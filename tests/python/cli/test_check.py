@@ -9,6 +9,9 @@ import pytest
 from harness import ROOT, depute, lower, sample
 from releases import installed
 
+sys.path.insert(0, str(ROOT / "tests" / "python" / "models"))
+from test_stand_ins import WORKER  # noqa: E402
+
 TABLE = ROOT / "tools" / "check" / "runtimes.txt"
 
 
@@ -45,6 +48,20 @@ def test_what_a_runtime_lacks(tmp_path):
             }
         ],
     }
+
+
+def test_a_backend_of_one_version(tmp_path):
+    worker = tmp_path / "worker"
+    worker.write_text(WORKER.format(python=sys.executable, id="VgfBackend", constants=[]))
+    worker.chmod(0o755)
+    lower(sample("mlp"), tmp_path / "m.pte", "--backend", f"exec:{worker}")
+    done = depute("check", tmp_path / "m.pte")
+    assert done.code == 3
+    assert done.stdout.splitlines() == [
+        f"{tmp_path / 'm.pte'}: ExecuTorch 1.4.1: loads",
+        f"{tmp_path / 'm.pte'}: ExecuTorch 1.5.1: does not load",
+        "  forward: there is no backend VgfBackend (1 call)",
+    ]
 
 
 @pytest.mark.parametrize(

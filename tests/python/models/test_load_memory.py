@@ -10,6 +10,7 @@ import pytest
 from architectures import NAMES, path
 from harness import DEPUTE, ROOT, SUPPORTED, TIMEOUT, depute, lower, read_cases, sample
 from releases import installed
+from test_stand_ins import WORKER
 
 pytestmark = pytest.mark.skipif(not DEPUTE.with_name("depute-run").exists(), reason="depute-run is built with ExecuTorch 1.5 (make runtime)")
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
@@ -80,3 +81,40 @@ def test_pools_of_these_sizes_are_enough_and_smaller_ones_are_not(name, backend,
         assert temporary == 0 or not application(pte, method, tables, temporary - 1)
         assert application(pte, method, alone)
         assert not application(pte, method, alone - 1)
+
+
+def test_compile_specs_and_joined_maps_of_data(tmp_path):
+    """Tables that the samples do not have: specs of a delegate, and named data both in the program and beside it."""
+    text = """program
+data "w": f32[8, 4] = random(1)
+data "c": f32[8] = random(2)
+method forward(%w: f32[8, 4] = param "w", %c: f32[8] = param "c", %x: f32[2, 4]) {
+  %y: f32[2, 8] = aten.linear.default(%x, %w)
+  %t: f32[2, 8] = aten.tan.default(%y)
+  %z: f32[2, 8] = aten.add.Tensor(%t, %c)
+  return %z
+}
+"""
+    (tmp_path / "m.ir").write_text(text)
+    options = ["--backend", "xnnpack:off=op:add", "--ptd", f"c={tmp_path / 'c.ptd'}"]
+    lower(tmp_path / "m.ir", tmp_path / "m.pte", *options)
+    assert (tmp_path / "c.ptd").exists() and "named data" in depute("size", tmp_path / "m.pte").stdout
+    (memory,) = predicted(tmp_path / "m.pte").values()
+    assert measured(tmp_path / "m.pte", "forward", "--ptd", tmp_path / "c.ptd")["method"] == memory["tables"]
+
+    worker = tmp_path / "worker"
+    specs = '"specs": [{"key": "unit", "text": "7"}], "constants": '
+    worker.write_text(WORKER.format(python=sys.executable, id="VendorBackend", constants=[]).replace("if []:", "if True:").replace('"constants": ', specs))
+    worker.chmod(0o755)
+    lower(sample("mlp"), tmp_path / "v.pte", "--backend", f"exec:{worker}", "--stand-ins", tmp_path / "v.json")
+    (memory,) = predicted(tmp_path / "v.pte").values()
+    assert memory["unknown_backends"] == ["VendorBackend"] and "unit" in depute("show", tmp_path / "v.pte").stdout
+    assert measured(tmp_path / "v.pte", "forward", "--stand-ins", tmp_path / "v.json")["method"] == memory["tables"]
+
+
+def test_outputs_without_memory(tmp_path):
+    lower(sample("mlp"), tmp_path / "m.pte", "--alloc-outputs=no")
+    (memory,) = predicted(tmp_path / "m.pte").values()
+    found = measured(tmp_path / "m.pte", "forward")
+    assert memory["outputs"] == found["outputs"] == 2 * 4 * 4 and memory["planned"] == found["planned"]
+    assert depute("run", tmp_path / "m.pte", "--random").code == 0

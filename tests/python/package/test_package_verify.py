@@ -132,6 +132,22 @@ def test_a_file_is_looked_into_with_the_options_it_was_lowered_with(chain, tmp_p
     assert not check.ok and check.fault is None and "these options give a different .pte" in check.note
 
 
+def test_what_follows_a_difference_is_no_fault(chain, monkeypatch):
+    """Everything differs but delegates that are run alone: no node is to blame, not even the kernels behind them."""
+    lowered = depute.to_edge_transform_and_lower(chain, partitioner=Scaled()).to_executorch()
+    run = _verify._Runner.run
+
+    def wrong(runner, content, method, inputs):
+        results = run(runner, content, method, inputs)
+        is_alone = runner.runs > 2
+        return results if is_alone else [result + 1 for result in results]
+
+    monkeypatch.setattr(_verify._Runner, "run", wrong)
+    check = depute.verify(chain, lowered, (torch.randn(2, 8),))
+    assert not check.ok and check.fault is None and "no single delegate or kernel differs" in check.note
+    assert check.runs == 2 + _verify.MAX_ALONE
+
+
 @pytest.mark.parametrize("at", [1, 2, 3, "save"])
 def test_ctrl_c_leaves_no_files(at, chain, lower_with_fault, tmp_path, monkeypatch):
     lowered = lower_with_fault(3)
