@@ -66,7 +66,7 @@ Status store(const RuntimeValue& result, et::EValue& place) {
 
 class StandInBackend final : public et::BackendInterface {
  public:
-  // Of the delegates that are initialized next, in this order.
+  // Sets the originals of the delegates that are initialized next, in this order.
   void provide(std::deque<std::shared_ptr<const Program>> originals) { originals_ = std::move(originals); }
 
   bool is_available() const override { return true; }

@@ -50,8 +50,8 @@ class RuntimeFailure : public std::runtime_error {
   executorch::runtime::Error code_;
 };
 
-// What the compiler's half made of a delegate. It is there while the delegate is made; bytes(), spec_key() and spec_value() are valid
-// as long as the delegate.
+// What the compiler's half made of a delegate, for the constructor of a RuntimeDelegate. The texts of bytes(), spec_key() and
+// spec_value() are valid as long as the delegate; the payload itself is not.
 class RuntimePayload {
  public:
   RuntimePayload(executorch::runtime::BackendInitContext& context, std::string_view bytes,

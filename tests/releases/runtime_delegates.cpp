@@ -1,5 +1,5 @@
-// What a delegate keeps in the method allocator, for changes.py: what its backend allocates before it refuses an empty payload. A
-// library that is loaded into a Python process with ExecuTorch's runtime.
+// Measures what a delegate keeps in the method allocator, for changes.py: what its backend allocates before it refuses an empty
+// payload. A library that is loaded into a Python process with ExecuTorch's runtime.
 //
 //   delegate_size("XnnpackBackend", sizes)     {272, 8}
 #include <executorch/runtime/backend/interface.h>

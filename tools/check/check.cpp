@@ -8,7 +8,7 @@
 #include <bit>
 #include <map>
 #include <span>
-#include <sstream>
+#include <string_view>
 
 #include "support/fields.h"
 #include "support/number_text.h"
@@ -19,14 +19,23 @@
 namespace depute {
 namespace {
 
-Failure bad_line(const std::string& place, std::string_view message) {
-  return failure("check", place, message,
+Failure bad_line(const std::string& name, std::size_t number, std::string_view message) {
+  return failure("check", fmt::format("{}:{}", name, number), message,
                  "a line is `kernel NAME` or `backend NAME`, such as `kernel aten::add.out`");
 }
 
-std::vector<std::string> words_of(std::string_view line) {
-  std::istringstream stream{std::string(line.substr(0, line.find('#')))};
-  return {std::istream_iterator<std::string>(stream), {}};
+// Words before a comment.
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr std::string_view blank = " \t\r";
+  line = line.substr(0, line.find('#'));
+  std::vector<std::string_view> words;
+  for (std::size_t at = line.find_first_not_of(blank); at != line.npos;
+       at = line.find_first_not_of(blank, at)) {
+    const std::size_t end = std::min(line.find_first_of(blank, at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return words;
 }
 
 // Names in the text; those of members that an application cannot see say what they are for.
@@ -73,17 +82,20 @@ struct TableLine {
   Member member = nullptr;
 };
 
-Result<TableLine> parse_line(const std::vector<std::string>& words, const std::string& place) {
-  const auto unknown = [&] { return bad_line(place, fmt::format("'{}' is unknown", fmt::join(words, " "))); };
+Result<TableLine> parse_line(const std::vector<std::string_view>& words, const std::string& name,
+                             std::size_t number) {
+  const auto unknown = [&] {
+    return bad_line(name, number, fmt::format("'{}' is unknown", fmt::join(words, " ")));
+  };
   TableLine line{.kind = words[0]};
   if (words.size() < line.words) return unknown();
   if (line.kind == "kernel" || line.kind == "backend") {
-    line.name = words[1];
+    line.name = std::string(words[1]);
     return line;
   }
   line.words = 5;
   if ((line.kind != "class" && line.kind != "delegate") || words.size() < line.words) return unknown();
-  line.name = words[2];
+  line.name = std::string(words[2]);
   const auto bits = whole_number(words[1]);
   const auto size = whole_number(words[3]);
   const auto alignment = whole_number(words[4]);
@@ -126,20 +138,19 @@ Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const st
   std::vector<RuntimeTable> tables = {{.name = name}};
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::vector<std::string> words = words_of(text.substr(0, end));
+    const std::vector<std::string_view> words = words_of(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     if (words[0] == "versions") {
       tables.clear();
-      for (std::size_t i = 1; i < words.size(); ++i) tables.push_back({.name = words[i]});
+      for (std::size_t i = 1; i < words.size(); ++i) tables.push_back({.name = std::string(words[i])});
       continue;
     }
-    const std::string place = fmt::format("{}:{}", name, number);
-    TRY(const TableLine line, parse_line(words, place));
-    const std::span<const std::string> versions = std::span(words).subspan(line.words);
-    for (const std::string& version : versions) {
+    TRY(const TableLine line, parse_line(words, name, number));
+    const std::span<const std::string_view> versions = std::span(words).subspan(line.words);
+    for (const std::string_view version : versions) {
       if (std::ranges::find(tables, version, &RuntimeTable::name) == tables.end())
-        return bad_line(place, fmt::format("there is no version '{}'", version));
+        return bad_line(name, number, fmt::format("there is no version '{}'", version));
     }
     for (RuntimeTable& table : tables) {
       if (versions.empty() || std::ranges::find(versions, table.name) != versions.end())
@@ -152,6 +163,19 @@ Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const st
 
 const std::vector<RuntimeTable>& known_runtimes() {
   static const std::vector<RuntimeTable> tables = parse_runtimes(runtime_text(), "runtimes.txt").value();
+  return tables;
+}
+
+const std::vector<RuntimeTable>& known_classes() {
+  static const std::vector<RuntimeTable> tables = [] {
+    std::string classes;
+    for (std::string_view text = runtime_text(); !text.empty();) {
+      const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+      if (!text.starts_with("kernel ")) classes += text.substr(0, end);
+      text.remove_prefix(end);
+    }
+    return parse_runtimes(classes, "runtimes.txt").value();
+  }();
   return tables;
 }
 

@@ -28,7 +28,8 @@ struct RuntimeClasses {
   ClassSize evalue, pointer, integer, boxed_list, array, tensor_reference, optional_tensor, tensor_impl;
   ClassSize tensor_size, stride, dim_order, named_data, delegate, compile_spec, chain, kernel, arguments;
   ClassSize merged_data_map, platform_allocator, tensor_meta;
-  ClassSize lookup_argument;  // room that the temporary allocator needs for each argument of a kernel; 0: as much as is used
+  ClassSize
+      lookup_argument;  // room that the temporary allocator needs for each argument of a kernel; 0: as much as is used
   std::map<std::string, ClassSize, std::less<>> delegates;  // what each delegate keeps, by its backend
 };
 
@@ -64,6 +65,8 @@ Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const st
 
 // The runtimes in ExecuTorch's wheels, oldest first.
 const std::vector<RuntimeTable>& known_runtimes();
+// The same without kernels, which is a tenth of the work.
+const std::vector<RuntimeTable>& known_classes();
 
 CheckResult check_program(const PteContents& program, const RuntimeTable& runtime);
 

@@ -185,7 +185,7 @@ LoadMemory memory_of(const ExecutionPlan& method, const RuntimeClasses& classes,
 
 std::vector<LoadMemory> method_memory(const ExecutionPlan& method, DataMaps maps) {
   std::vector<LoadMemory> results;
-  for (const RuntimeTable& runtime : known_runtimes()) {
+  for (const RuntimeTable& runtime : known_classes()) {
     for (const RuntimeClasses& classes : runtime.classes) {
       const LoadMemory memory = memory_of(method, classes, maps);
       const auto is_same = [&](const LoadMemory& known) {

@@ -2,7 +2,7 @@
 // them, `run --stand-ins` executes them by the reference kernels.
 //
 //   {"version": 1, "methods": [{"name": "forward", "delegates": ["chip0"]}],
-//    "originals": [{"name": "chip0", "backend": "Chip", "program": "program\nmethod forward(%x: f32[2])..."}]}
+//    "originals": [{"name": "chip0", "backend": "Chip", "program": "program\nmethod forward..."}]}
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ std::string stand_ins_json(const Executable& executable);
 std::vector<std::shared_ptr<const Program>> originals_of(const Executable& executable,
                                                          const std::string& method);
 
-// The same from a file. Fails if the file has none for them: it belongs to
+// Reads the same from a file. Fails if the file has none for them: it belongs to
 // another program.
 Result<std::vector<std::shared_ptr<const Program>>> read_stand_ins(const std::string& path,
                                                                    const std::string& method,
