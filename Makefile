@@ -58,8 +58,10 @@ test:  ## all tests: unit and text tests, real models in the stock runtime
 test-release:  ## what depends on torch and ExecuTorch, with other releases (RELEASE=previous|newest|crossed, scripts/releases.txt)
 	@scripts/install_system.sh test
 	@RELEASE=current scripts/install_python.sh wheel
+	@RELEASE=current scripts/install_python.sh runtime
 	@RELEASE=$(RELEASE) scripts/install_python.sh test
 	@scripts/build.sh release all
+	@runtime/build.sh
 	@scripts/build_wheel.sh --install $(VENV)
 	$(VENV)/bin/python tests/models/export_models.py
 	$(VENV)/bin/python tests/models/architectures.py

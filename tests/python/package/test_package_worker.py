@@ -335,6 +335,6 @@ def test_the_progress_of_a_worker_is_told(place, chip, monkeypatch):
 
 def test_verify_asks_a_worker_by_its_path(place):
     assert lower(place, "chip").returncode == 0
-    words = ["verify", place / "m.ir", place / "m.pte", "--backend", f"exec:{place / 'depute-backend-chip'}"]
+    words = ["verify", place / "m.ir", place / "m.pte", "--backend", f"exec:{place / 'depute-backend-chip'}", "--torch"]
     run = subprocess.run([sys.executable, "-m", "depute", *map(str, words)], capture_output=True, text=True, timeout=300)
     assert "unknown backend" not in run.stderr and "Chip" in run.stderr, run.stderr
