@@ -12,7 +12,9 @@ from harness import DEPUTE, ROOT, SUPPORTED, TIMEOUT, depute, lower, read_cases,
 from releases import installed
 from test_stand_ins import WORKER
 
-pytestmark = pytest.mark.skipif(not DEPUTE.with_name("depute-run").exists(), reason="depute-run is built with ExecuTorch 1.5 (make runtime)")
+# depute-run has the runtime of 1.5, whichever release of Python's is tried.
+HAS_RUNNER = DEPUTE.with_name("depute-run").exists() and installed("executorch") >= "1.5"
+pytestmark = pytest.mark.skipif(not HAS_RUNNER, reason="depute-run is built with ExecuTorch 1.5 (make runtime)")
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
 
 

@@ -19,11 +19,12 @@ from architectures import NAMES, path
 from executorch.devtools import Inspector
 from executorch.runtime import Runtime
 from harness import DEPUTE, ROOT, SUPPORTED, TIMEOUT, depute, lower, read_cases, sample
+from releases import installed
 
 RUNNER = DEPUTE.with_name("depute-run")
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(not RUNNER.exists(), reason="depute-run is built with ExecuTorch 1.5 (make runtime)"),
+    pytest.mark.skipif(not RUNNER.exists() or installed("executorch") < "1.5", reason="depute-run is built with ExecuTorch 1.5 (make runtime)"),
 ]
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
 BLAS = str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so")
