@@ -50,7 +50,7 @@ class RuntimeFailure : public std::runtime_error {
   executorch::runtime::Error code_;
 };
 
-// What the compiler's half made of a delegate, for the constructor of a RuntimeDelegate. The texts of bytes(), spec_key() and
+// Payload of a delegate, which the compiler's half made, for the constructor of a RuntimeDelegate. The texts of bytes(), spec_key() and
 // spec_value() are valid as long as the delegate; the payload itself is not.
 class RuntimePayload {
  public:

@@ -12,6 +12,7 @@
 
 #include "support/fields.h"
 #include "support/number_text.h"
+#include "support/trim.h"
 #include "support/try.h"
 #include "tools/check/runtime_text.h"
 #include "tools/document/document.h"
@@ -22,20 +23,6 @@ namespace {
 Failure bad_line(const std::string& name, std::size_t number, std::string_view message) {
   return failure("check", fmt::format("{}:{}", name, number), message,
                  "a line is `kernel NAME` or `backend NAME`, such as `kernel aten::add.out`");
-}
-
-// Words before a comment.
-std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view blank = " \t\r";
-  line = line.substr(0, line.find('#'));
-  std::vector<std::string_view> words;
-  for (std::size_t at = line.find_first_not_of(blank); at != line.npos;
-       at = line.find_first_not_of(blank, at)) {
-    const std::size_t end = std::min(line.find_first_of(blank, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
 }
 
 // Names in the text; those of members that an application cannot see say what they are for.
@@ -138,7 +125,7 @@ Result<std::vector<RuntimeTable>> parse_runtimes(std::string_view text, const st
   std::vector<RuntimeTable> tables = {{.name = name}};
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::vector<std::string_view> words = words_of(text.substr(0, end));
+    const std::vector<std::string_view> words = split_words(text.substr(0, std::min(end, text.find('#'))));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     if (words[0] == "versions") {

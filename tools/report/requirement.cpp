@@ -64,18 +64,6 @@ std::optional<double> parse_bound(std::string_view text, Unit unit) {
   return bound;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  std::vector<std::string> words;
-  for (std::size_t at = text.find_first_not_of(blank); at != text.npos;
-       at = text.find_first_not_of(blank, at)) {
-    const std::size_t end = std::min(text.find_first_of(blank, at), text.size());
-    words.emplace_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
 // The left side of the relation, such as "coverage:xnnpack".
 struct Asked {
   const QuantityName* quantity = nullptr;
@@ -101,7 +89,8 @@ std::optional<Requirement> parse_bounded(std::string_view text, std::string_view
                           .text = std::string(text),
                           .backend = asked.backend};
   if (asked.quantity->unit == Unit::Names) {
-    requirement.kernels = words_of(right);
+    const std::vector<std::string_view> names = split_words(right);
+    requirement.kernels.assign(names.begin(), names.end());
     const bool is_list = relation == Relation::AtMost && !requirement.kernels.empty();
     return is_list ? std::optional(std::move(requirement)) : std::nullopt;
   }

@@ -25,8 +25,8 @@ struct LoadMemory {
   std::vector<std::string> runtimes = {};  // versions of ExecuTorch
   std::uint64_t bits = 64;                 // size of the processor's addresses
   std::uint64_t tables = 0;                // method allocator: values, instructions, and what delegates keep
-  std::uint64_t temporary =
-      0;  // temporary allocator, while kernels are looked up; with less, 1.5 takes `alone`, 1.4 fails
+  // Temporary allocator, while kernels are looked up. With less, 1.5 puts what is looked up into the method allocator.
+  std::uint64_t temporary = 0;
   std::uint64_t alone = 0;                         // method allocator, if there is no temporary allocator
   std::uint64_t planned = 0;                       // arenas for values
   std::uint64_t outputs = 0;                       // results that the caller provides memory for
