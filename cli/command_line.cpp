@@ -110,7 +110,7 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
                                      doctor_command(compiler),   show_command(compiler),
                                      size_command(compiler),     diff_command(compiler),
                                      extract_command(compiler),  graph_command(compiler),
-                                     payload_command(),          check_command(),
+                                     payload_command(),          check_command(compiler),
                                      run_command(words),         profile_command(),
                                      backends_command(compiler), verify_command(words),
                                      replay_command(),           test_backend_command()};

@@ -39,10 +39,19 @@ Result<std::string> default_output(const CompileOptions& options) {
                  "give the .pt2 file that it was lowered from, or another output with -o");
 }
 
-// Parses "FILE.ptd" or "PATTERN=FILE.ptd".
-Result<DataFile> parse_ptd_argument(const std::string& text) {
-  const std::size_t equals = text.find('=');
+// Parses "FILE.ptd", "PATTERN=FILE.ptd" or "FILE.ptd:max=1G".
+Result<DataFile> parse_ptd_argument(std::string text) {
+  constexpr std::string_view limit = ".ptd:max=";
   DataFile file;
+  if (const std::size_t at = text.rfind(limit); at != std::string::npos) {
+    const auto bytes = parse_byte_size(std::string_view(text).substr(at + limit.size()));
+    if (!bytes || *bytes == 0)
+      return failure("usage", "--ptd", fmt::format("'{}' has no size behind max=", text),
+                     "a size is a number of bytes, or of K, M or G: model.ptd:max=1G");
+    file.max_bytes = *bytes;
+    text.resize(at + limit.find(':'));
+  }
+  const std::size_t equals = text.find('=');
   if (equals != std::string::npos) file.pattern = text.substr(0, equals);
   file.path = text.substr(equals == std::string::npos ? 0 : equals + 1);
   if (file.pattern.empty())
@@ -112,8 +121,8 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
           {"-o,--output", &arguments.output,
            "The .pte file to write, or - for standard output; default: MODEL with the ending .pte", "FILE"},
           {"--ptd", &arguments.ptd,
-           "[PATTERN=]FILE: put constants and named data of delegates (all, or those that match) into a "
-           "separate file",
+           "[PATTERN=]FILE[:max=SIZE]: put constants and named data of delegates (all, or those that match) "
+           "into a separate file, or into several of at most this size",
            "FILE"},
           {"--segment-alignment", &arguments.segment_alignment,
            "Alignment of segments in the file, in bytes (a power of two); default: 128", "BYTES"},

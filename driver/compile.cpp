@@ -86,10 +86,19 @@ Status check_data_files(const Program& program, OutputSet& outputs) {
   return {};
 }
 
+// One of the files of --ptd, or a further part of one that has a limit.
+bool is_ptd(const CompileOptions& options, const std::string& path) {
+  return std::ranges::any_of(options.ptd, [&](const DataFile& file) {
+    std::string parts = external_path(file.path, "");
+    parts.resize(parts.size() - std::string_view(".ptd").size());
+    return path == file.path || (file.max_bytes > 0 && path.starts_with(parts));
+  });
+}
+
 // Opens an output. Tagged named data go to a file beside the output, so the output needs a file name.
 Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
                                             const std::string& path) {
-  bool has_tag = path != options.output && !ptd_paths(options).contains(path);
+  bool has_tag = path != options.output && !is_ptd(options, path);
   if (has_tag && file_of_rest(options.ptd) == nullptr && is_standard_output(options.output)) {
     return failure("write", path, "the program has tagged data, which needs a .ptd file next to the program",
                    "give -o a file name");

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "flat_tensor_generated.h"
+#include "support/number_text.h"
 #include "support/try.h"
 #include "write/program_flatbuffer.h"
 #include "write/segments.h"
@@ -18,9 +19,10 @@ using flatbuffers::Offset;
 constexpr std::size_t ptd_header = 40;
 constexpr std::size_t padded_ptd_header = 48;
 constexpr std::uint64_t ptd_entry_bytes = 256;  // in the flatbuffer, besides its key
+constexpr std::uint64_t ptd_table_bytes = 1024;
 
 Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
-  std::uint64_t bound = 1024;
+  std::uint64_t bound = ptd_table_bytes;
   for (const PtdEntry& entry : entries) bound += entry.key.size() + ptd_entry_bytes;
   if (bound > max_flatbuffer_bytes) {
     return failure("write_ptd", "", fmt::format("{} names exceed the limit of a .ptd file", entries.size()));
@@ -67,6 +69,35 @@ std::array<std::byte, header_position + padded_ptd_header> file_start(
 }
 
 }  // namespace
+
+Result<std::vector<std::vector<PtdEntry>>> split_ptd(std::vector<PtdEntry> entries, std::uint64_t max_bytes,
+                                                     std::uint64_t segment_alignment,
+                                                     const std::string& path) {
+  // At most these, as equal bytes are written once.
+  const std::uint64_t frame =
+      ptd_table_bytes + padded_ptd_header + std::max(segment_alignment, constant_alignment);
+  const auto bytes_of = [](const PtdEntry& entry) {
+    return entry.key.size() + ptd_entry_bytes + entry.blob.size + entry.blob.alignment;
+  };
+  std::vector<std::vector<PtdEntry>> files(1);
+  std::uint64_t bytes = frame;
+  for (PtdEntry& entry : entries) {
+    const std::uint64_t of_entry = bytes_of(entry);
+    if (frame + of_entry > max_bytes) {
+      return failure("write_ptd", path,
+                     fmt::format("its limit is {}, and \"{}\" needs {}", bytes_text(max_bytes), entry.key,
+                                 bytes_text(frame + of_entry)),
+                     "raise the limit");
+    }
+    if (bytes + of_entry > max_bytes) {
+      files.emplace_back();
+      bytes = frame;
+    }
+    bytes += of_entry;
+    files.back().push_back(std::move(entry));
+  }
+  return files;
+}
 
 Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs, std::uint64_t segment_alignment) {
   TRY(auto flatbuffer, build(entries));

@@ -25,6 +25,12 @@ struct PtdEntry {
 };
 
 // Writes the whole file; the caller commits it. Keys must be distinct.
+// Splits entries, in their order, into files of at most `max_bytes` bytes each. Fails if one entry alone needs more;
+// `path` names the file in the error.
+Result<std::vector<std::vector<PtdEntry>>> split_ptd(std::vector<PtdEntry> entries, std::uint64_t max_bytes,
+                                                     std::uint64_t segment_alignment,
+                                                     const std::string& path);
+
 Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs,
                  std::uint64_t segment_alignment = default_segment_alignment);
 

@@ -282,6 +282,31 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
   return result;
 }
 
+// Splits files that have a limit.
+Status split_files(std::map<std::string, std::vector<PtdEntry>>& files, const WriteOptions& options) {
+  std::map<std::string, std::uint64_t> limits;
+  for (const DataFile& file : options.ptd) {
+    if (file.max_bytes == 0) continue;
+    auto [limit, is_new] = limits.try_emplace(file.path, file.max_bytes);
+    limit->second = std::min(limit->second, file.max_bytes);
+  }
+  for (const auto& [path, max_bytes] : limits) {
+    const auto whole = files.find(path);
+    if (whole == files.end()) continue;
+    TRY(std::vector<std::vector<PtdEntry>> parts,
+        split_ptd(std::move(whole->second), max_bytes, options.segment_alignment, path));
+    whole->second = std::move(parts[0]);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      std::string name = external_path(path, std::to_string(i + 1));
+      if (!files.try_emplace(name, std::move(parts[i])).second)
+        return failure("write_ptd", name,
+                       fmt::format("{} is split, and part {} of it has this name", path, i + 1),
+                       "give one of them another name");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string external_path(const std::string& path, const std::string& tag) {
@@ -333,6 +358,7 @@ Status check_unchanged_files(const Program& program) {
 Result<WriteSummary> write_files(const OpenOutput& open, const Program& program, const Plan& plan,
                                  const std::string& path, const WriteOptions& options) {
   TRY(Distribution distribution, distribute(program, plan, path, options));
+  TRY_STATUS(split_files(distribution.files, options));
   Segments segments = collect_segments(program, plan, distribution.own, options);
   TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
   const bool has_blobs =

@@ -119,6 +119,16 @@ def file_schemas() -> dict:
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in sorted(root.rglob("*.fbs"))}
 
 
+def payloads() -> dict:
+    """How many kinds of nodes and of element types the payloads of a backend may have, by the schema of its serialization."""
+    schema = (package() / "backends" / "xnnpack" / "serialization" / "runtime_schema.fbs").read_text()
+    nodes, types = (re.search(rf"{kind} \{{(.*?)\n\}}", schema, re.DOTALL).group(1) for kind in ("union XNodeUnion", "enum XNNDatatype : short"))
+    return {
+        "XnnpackBackend node": str(len(re.findall(r"^  XNN\w+", nodes, re.MULTILINE))),
+        "XnnpackBackend type": re.findall(r"^  \w+ = (\d+),", types, re.MULTILINE)[-1],
+    }
+
+
 def archive() -> dict:
     from torch._export.serde import schema
 
@@ -150,7 +160,7 @@ def settings() -> dict:
 
 
 # delegates() first: libraries that kernels() loads into 1.4 have registries of their own.
-FACTS = (delegates, kernels, backends, classes, operators, file_schemas, archive, contract, settings)
+FACTS = (delegates, kernels, backends, payloads, classes, operators, file_schemas, archive, contract, settings)
 
 
 def facts_of(environment: str) -> dict:
@@ -176,7 +186,7 @@ def differences(before: dict, after: dict):
 
 def runtime_lines(facts: dict) -> set:
     """Lines of runtimes.txt for one runtime."""
-    kinds = {"backend": "backends", "class": "classes", "delegate": "delegates", "kernel": "kernels"}
+    kinds = {"backend": "backends", "class": "classes", "delegate": "delegates", "kernel": "kernels", "payload": "payloads"}
     return {f"{kind} {name} {value}".rstrip() for kind, of in kinds.items() for name, value in facts[of].items()}
 
 
@@ -184,8 +194,8 @@ def runtimes(releases: list) -> str:
     """What runtimes.txt says of several runtimes; a line without a version is of all."""
     lines = {each.executorch: runtime_lines(facts_of(each.environment)) for each in releases}
     text = [
-        "# Kernels and backends in the wheels of ExecuTorch, and the sizes of what loading a method allocates (bits of addresses,",
-        "# name, bytes, alignment), by `tests/releases/changes.py --runtimes`. A line that names no versions holds for all.",
+        "# Kernels and backends in the wheels of ExecuTorch, kinds of elements that payloads may have, and the sizes of what loading",
+        "# a method allocates (bits of addresses, name, bytes, alignment), by `tests/releases/changes.py --runtimes`. A line that names no versions holds for all.",
         f"versions {' '.join(lines)}",
     ]
     for line in sorted(set().union(*lines.values())):

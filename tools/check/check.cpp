@@ -22,7 +22,7 @@ namespace {
 
 Failure bad_line(const std::string& name, std::size_t number, std::string_view message) {
   return failure("check", fmt::format("{}:{}", name, number), message,
-                 "a line is `kernel NAME` or `backend NAME`, such as `kernel aten::add.out`");
+                 "a line is `kernel NAME`, `backend NAME` or `payload BACKEND KIND COUNT`");
 }
 
 // Names in the text; those of members that an application cannot see say what they are for.
@@ -65,6 +65,7 @@ struct TableLine {
   std::string name;
   std::uint64_t bits = 0;
   ClassSize size;
+  std::string element;  // of a payload
   std::size_t words = 2;
   Member member = nullptr;
 };
@@ -78,6 +79,15 @@ Result<TableLine> parse_line(const std::vector<std::string_view>& words, const s
   if (words.size() < line.words) return unknown();
   if (line.kind == "kernel" || line.kind == "backend") {
     line.name = std::string(words[1]);
+    return line;
+  }
+  if (line.kind == "payload" && words.size() >= 4) {
+    const auto count = whole_number(words[3]);
+    if (!count) return unknown();
+    line.words = 4;
+    line.name = std::string(words[1]);
+    line.element = std::string(words[2]);
+    line.size.size = *count;
     return line;
   }
   line.words = 5;
@@ -100,6 +110,7 @@ Result<TableLine> parse_line(const std::vector<std::string_view>& words, const s
 void add_line(RuntimeTable& table, const TableLine& line) {
   if (line.kind == "kernel") table.kernels.insert(line.name);
   if (line.kind == "backend") table.backends.insert(line.name);
+  if (line.kind == "payload") table.payloads[{line.name, line.element}] = line.size.size;
   if (line.kind == "delegate") classes_with(table, line.bits).delegates[line.name] = line.size;
   if (line.member != nullptr) classes_with(table, line.bits).*line.member = line.size;
 }
@@ -166,28 +177,74 @@ const std::vector<RuntimeTable>& known_classes() {
   return tables;
 }
 
-CheckResult check_program(const PteContents& program, const RuntimeTable& runtime) {
-  CheckResult result{.runtime = runtime.name, .problems = {}};
+Result<ProgramNeeds> payload_needs(const PteContents& program, std::span<const std::byte> bytes,
+                                   const Registry& registry) {
+  ProgramNeeds needs;
   for (const ExecutionPlan& method : program.methods) {
-    std::map<std::pair<std::string_view, std::string>, std::uint64_t> missing;
+    auto& of_method = needs.emplace_back(method.delegates.size());
+    for (std::size_t i = 0; i < of_method.size(); ++i) {
+      const Backend* backend = registry.find_backend(method.delegates[i].backend_id);
+      if (backend == nullptr) continue;
+      Result<PayloadLayout> layout = backend->layout(delegate_bytes(program, method.delegates[i], bytes));
+      if (!layout) {
+        layout.error().where = fmt::format("delegate {} of {}: {}", i, method.name, layout.error().where);
+        return Failure(layout.error());
+      }
+      of_method[i] = std::move(layout->needs);
+    }
+  }
+  return needs;
+}
+
+namespace {
+
+// Kind and name of what is missing -> instructions that need it.
+using Missing = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+
+// What the runtime lacks for a delegate: its backend, or kinds of elements in its payload.
+std::vector<Missing::key_type> missing_for(const PlanDelegate& delegate,
+                                           const std::vector<PayloadNeed>& needs,
+                                           const RuntimeTable& runtime) {
+  if (!runtime.backends.contains(delegate.backend_id)) return {{"backend", delegate.backend_id}};
+  std::vector<Missing::key_type> missing;
+  for (const PayloadNeed& need : needs) {
+    const auto known = runtime.payloads.find({delegate.backend_id, need.kind});
+    if (known != runtime.payloads.end() && need.number > known->second)
+      missing.emplace_back(fmt::format("{} {} of {}", need.kind, need.number, delegate.backend_id),
+                           need.name);
+  }
+  return missing;
+}
+
+}  // namespace
+
+CheckResult check_program(const PteContents& program, const ProgramNeeds& needs,
+                          const RuntimeTable& runtime) {
+  CheckResult result{.runtime = runtime.name, .problems = {}};
+  for (std::size_t number = 0; number < program.methods.size(); ++number) {
+    const ExecutionPlan& method = program.methods[number];
+    Missing missing;
     // A runtime looks up all operators and delegates that are listed, called or not.
     for (const PlanOperator& op : method.operators) {
       if (!runtime.kernels.contains(op.str())) missing[{"kernel", op.str()}];
     }
-    for (const PlanDelegate& delegate : method.delegates) {
-      if (!runtime.backends.contains(delegate.backend_id)) missing[{"backend", delegate.backend_id}];
+    std::vector<std::vector<Missing::key_type>> of_delegate;
+    for (std::size_t i = 0; i < method.delegates.size(); ++i) {
+      of_delegate.push_back(missing_for(method.delegates[i], needs[number][i], runtime));
+      for (const Missing::key_type& each : of_delegate.back()) missing[each];
     }
     for (const Instruction& instruction : method.instructions) {
       const auto index = static_cast<std::size_t>(instruction.index);
-      auto found = missing.end();
-      if (instruction.kind == Instruction::Kind::KernelCall)
-        found = missing.find({"kernel", method.operators[index].str()});
-      if (instruction.kind == Instruction::Kind::DelegateCall)
-        found = missing.find({"backend", method.delegates[index].backend_id});
-      if (found != missing.end()) ++found->second;
+      if (instruction.kind == Instruction::Kind::KernelCall) {
+        const auto found = missing.find({"kernel", method.operators[index].str()});
+        if (found != missing.end()) ++found->second;
+      }
+      if (instruction.kind == Instruction::Kind::DelegateCall) {
+        for (const Missing::key_type& each : of_delegate[index]) ++missing[each];
+      }
     }
     for (const auto& [what, count] : missing)
-      result.problems.push_back({method.name, std::string(what.first), what.second, count});
+      result.problems.push_back({method.name, what.first, what.second, count});
   }
   return result;
 }

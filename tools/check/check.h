@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "depute/backend/registry.h"
 #include "depute/program/result.h"
 #include "read/pte.h"
 
@@ -37,12 +39,14 @@ struct RuntimeTable {
   std::string name;  // version, or file
   std::set<std::string, std::less<>> kernels;
   std::set<std::string, std::less<>> backends;
+  // Kinds of elements that payloads may have, by backend and PayloadNeed::kind: those up to a number.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> payloads;
   std::vector<RuntimeClasses> classes;  // most bits first
 };
 
 struct LoadProblem {
   std::string method;
-  std::string kind;  // "kernel" or "backend"
+  std::string kind;  // "kernel", "backend", or "node 48 of XnnpackBackend"
   std::string name;
   std::uint64_t count = 0;  // instructions that need it
 };
@@ -56,6 +60,7 @@ struct CheckResult {
 //
 //   kernel aten::add.out
 //   backend XnnpackBackend
+//   payload XnnpackBackend node 47     numbers of kinds of elements that its payloads may have
 //   class 64 EValue 16 8               bits of addresses, name, bytes, alignment
 //   delegate 64 XnnpackBackend 248 8
 //
@@ -68,7 +73,13 @@ const std::vector<RuntimeTable>& known_runtimes();
 // Sizes of classes of these runtimes, without their kernels: a tenth of the text to parse.
 const std::vector<RuntimeTable>& known_classes();
 
-CheckResult check_program(const PteContents& program, const RuntimeTable& runtime);
+// What each delegate needs of its runtime half: the index is the method's, then the delegate's. Empty where the registry
+// does not have the backend. Fails if a payload is damaged.
+using ProgramNeeds = std::vector<std::vector<std::vector<PayloadNeed>>>;
+Result<ProgramNeeds> payload_needs(const PteContents& program, std::span<const std::byte> bytes,
+                                   const Registry& registry);
+
+CheckResult check_program(const PteContents& program, const ProgramNeeds& needs, const RuntimeTable& runtime);
 
 std::string check_text(const std::string& program, const std::vector<CheckResult>& results, bool has_color);
 std::string check_json(const std::string& program, const std::vector<CheckResult>& results);

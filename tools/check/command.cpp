@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "depute/compiler/compiler.h"
 #include "read/read_program.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
@@ -46,12 +47,13 @@ Result<std::vector<RuntimeTable>> chosen_runtimes(const std::vector<std::string>
   return chosen;
 }
 
-Result<int> run_check(const CheckArguments& arguments) {
+Result<int> run_check(const CheckArguments& arguments, const Registry& registry) {
   TRY(const std::vector<RuntimeTable> runtimes, chosen_runtimes(arguments.runtimes));
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.program));
   TRY(const PteContents program, read_pte(file->bytes(), arguments.program));
+  TRY(const ProgramNeeds needs, payload_needs(program, file->bytes(), registry));
   std::vector<CheckResult> results;
-  for (const RuntimeTable& runtime : runtimes) results.push_back(check_program(program, runtime));
+  for (const RuntimeTable& runtime : runtimes) results.push_back(check_program(program, needs, runtime));
   const int printed =
       print_out(arguments.json ? check_json(arguments.program, results)
                                : check_text(arguments.program, results, has_color(stdout, arguments.color)));
@@ -68,8 +70,9 @@ std::vector<Option> check_options(CheckArguments& arguments) {
        .help = "A .pte file; - is standard input",
        .is_required = true},
       {"--runtime", &arguments.runtimes,
-       "A version of ExecuTorch's wheel, or a file with lines `kernel NAME` and `backend NAME`; by default "
-       "all known versions",
+       "A version of ExecuTorch's wheel, or a file with lines `kernel NAME`, `backend NAME` and `payload "
+       "BACKEND KIND COUNT`; "
+       "by default all known versions",
        "VERSION|FILE"},
       color_option(arguments.color),
       {"--json", &arguments.json, "As JSON"},
@@ -78,10 +81,10 @@ std::vector<Option> check_options(CheckArguments& arguments) {
 
 }  // namespace
 
-Command check_command() {
-  return make_command<CheckArguments>("check",
-                                      "Tell whether a .pte will load in a runtime: its kernels and backends",
-                                      check_options, run_check);
+Command check_command(const Compiler& compiler) {
+  return make_command<CheckArguments>(
+      "check", "Tell whether a .pte will load in a runtime: its kernels and backends", check_options,
+      [&compiler](const CheckArguments& arguments) { return run_check(arguments, compiler.registry()); });
 }
 
 }  // namespace depute

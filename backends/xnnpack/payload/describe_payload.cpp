@@ -209,6 +209,20 @@ class Describer {
   std::string text_;
 };
 
+// The newest kinds of node and of element type: the runtime half knows all up to a number.
+std::vector<PayloadNeed> payload_needs(const wire::Graph& graph) {
+  PayloadNeed node{.kind = "node"};
+  PayloadNeed type{.kind = "type"};
+  for (const wire::Node* each : *graph.nodes())
+    node.number = std::max<std::uint64_t>(node.number, static_cast<std::uint8_t>(each->node_type()));
+  for (const wire::Value* each : *graph.values())
+    type.number =
+        std::max<std::uint64_t>(type.number, static_cast<std::uint16_t>(tensor_of(*each).datatype()));
+  node.name = kind_name(static_cast<NodeKind>(node.number));
+  type.name = type_name(static_cast<wire::DataType>(type.number));
+  return {node, type};
+}
+
 }  // namespace
 
 Result<std::string> describe_payload(std::span<const std::byte> payload) {
@@ -226,6 +240,7 @@ Result<PayloadLayout> payload_layout(std::span<const std::byte> payload) {
   layout.parts = {
       {.offset = 0, .bytes = header_length, .kind = Kind::Header, .name = {}},
       {.offset = place(open.flatbuffer), .bytes = open.flatbuffer.size(), .kind = Kind::Tables, .name = {}}};
+  layout.needs = payload_needs(*open.graph);
   std::unordered_map<std::uint32_t, const wire::Value*> users;  // constant -> the first value that uses it
   for (const wire::Value* value : *open.graph->values()) users.emplace(tensor_of(*value).constant(), value);
   for (std::uint32_t row = 1; row < size_of(open.graph->constants()); ++row) {

@@ -20,7 +20,8 @@
 namespace depute::xnnpack {
 
 Result<std::string> describe_payload(std::span<const std::byte> payload);
-// Lists the header, the flatbuffer, inline constants, and the keys of constants that are named data.
+// Lists the header, the flatbuffer, inline constants, the keys of constants that are named data, and the newest kinds
+// of node and type.
 Result<PayloadLayout> payload_layout(std::span<const std::byte> payload);
 
 }  // namespace depute::xnnpack

@@ -53,9 +53,18 @@ struct PayloadPart {
   std::string name = {};  // readable name of a constant; may be empty
 };
 
+// A kind of element that the runtime half must know: the 43rd kind of node, "Tanh". Numbers count from 1 in the order
+// in which the payload's format got them.
+struct PayloadNeed {
+  std::string kind;
+  std::uint64_t number = 0;
+  std::string name;
+};
+
 struct PayloadLayout {
   std::vector<PayloadPart> parts = {};  // disjoint; gaps of zeros count as padding, other gaps as unclaimed
   std::vector<std::string> data_keys = {};  // keys of the named data that the payload reads
+  std::vector<PayloadNeed> needs = {};      // the highest number of each kind; `depute check` compares them
 };
 
 // A partition as passed to a backend: its subprogram and its compile specs.
@@ -108,7 +117,7 @@ class DEPUTE_API Backend {
   // file and may be corrupt: fails with the position of the error. The default returns an empty text.
   virtual Result<std::string> describe(std::span<const std::byte> processed_bytes) const;
 
-  // Returns the parts of a payload; `depute size` lists them. The bytes may be corrupt, as in describe(). The
+  // Returns the parts of a payload, which `depute size` lists, and what it needs of its runtime half. The bytes may be corrupt, as in describe(). The
   // default returns no parts, and `depute size` lists the payload as a whole.
   virtual Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const;
 };

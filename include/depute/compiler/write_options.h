@@ -21,6 +21,9 @@ struct DataFile {
   // A name in the model, in which '*' matches any text: "layers.*", "*lora*". Data made from several
   // constants match if one of the names matches.
   std::string pattern = "*";
+  // If not 0, no file is larger: the rest goes to files like it, "model_2.ptd", "model_3.ptd", ... Of several limits of
+  // one file the smallest applies.
+  std::uint64_t max_bytes = 0;
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 
@@ -58,6 +61,7 @@ struct WriteSummary {
 };
 
 // Path of a tag's .ptd file beside `path`: "dir/model_lora.ptd" for "dir/model.pte" or "dir/model.ptd".
+// The second file of a DataFile with a limit has the tag "2".
 DEPUTE_API std::string external_path(const std::string& path, const std::string& tag);
 
 // A written program: the .pte and the .ptd files that it needs. The bytes are empty if they went to files.

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shutil
 import sys
 
@@ -64,11 +65,36 @@ def test_a_backend_of_one_version(tmp_path):
     ]
 
 
+def test_payloads_of_a_later_version(tmp_path):
+    lower(sample("conv_relu_tan"), tmp_path / "m.pte", "--backend", "xnnpack")
+    of_all = re.sub(r"^versions .*\n", "", TABLE.read_text(), flags=re.MULTILINE)
+    table = re.sub(r" 1\.[45]\.1$", "", re.sub(r"^(class|delegate) .*\n", "", of_all, flags=re.MULTILINE), flags=re.MULTILINE)
+    older = table.replace("payload XnnpackBackend node 47", "payload XnnpackBackend node 14").replace("payload XnnpackBackend type 14", "payload XnnpackBackend type 1")
+    (tmp_path / "older.txt").write_text(older)
+    done = depute("check", tmp_path / "m.pte", "--runtime", tmp_path / "older.txt")
+    assert done.code == 3
+    assert done.stdout.splitlines()[1:] == ["  forward: there is no node 15 of XnnpackBackend Multiply (1 call)"]
+    (tmp_path / "older.txt").write_text(older.replace("node 14", "node 15"))
+    done = depute("check", tmp_path / "m.pte", "--runtime", tmp_path / "older.txt")
+    assert done.code == 0, done.stdout
+
+
+def test_a_damaged_payload(tmp_path):
+    lower(sample("conv_relu_tan"), tmp_path / "m.pte", "--backend", "xnnpack")
+    data = (tmp_path / "m.pte").read_bytes()
+    assert data.count(b"XH00") == 1
+    (tmp_path / "m.pte").write_bytes(data.replace(b"XH00", b"XH99"))
+    done = depute("check", tmp_path / "m.pte")
+    assert done.code == 1 and "delegate 0 of forward" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
         ("kernels aten::add.out\n", "small.txt:1: 'kernels aten::add.out' is unknown"),
         ("\nkernel x 1.5.1\n", "small.txt:2: there is no version '1.5.1'"),
+        ("payload XnnpackBackend node\n", "small.txt:1: 'payload XnnpackBackend node' is unknown"),
+        ("payload XnnpackBackend node x\n", "small.txt:1: 'payload XnnpackBackend node x' is unknown"),
         ("class 64 Evalue 16 8\n", "small.txt:1: 'class 64 Evalue 16 8' is unknown"),
         ("class 64 EValue 16 7\n", "small.txt:1: 'class 64 EValue 16 7' is unknown"),
         ("class 64 EValue 16\n", "small.txt:1: 'class 64 EValue 16' is unknown"),
@@ -92,11 +118,11 @@ def test_the_table_is_that_of_the_wheel():
     sys.path.insert(0, str(ROOT / "tests" / "releases"))
     changes = importlib.import_module("changes")
     version = installed("executorch")
-    facts = {each.__name__: each() for each in (changes.kernels, changes.backends, changes.classes, changes.delegates)}
+    facts = {each.__name__: each() for each in (changes.kernels, changes.backends, changes.payloads, changes.classes, changes.delegates)}
     lines = set()
     for line in TABLE.read_text().splitlines():
         kind, *rest = line.partition("#")[0].split() or [""]
-        words = {"kernel": 1, "backend": 1, "class": 4, "delegate": 4}.get(kind, 0)
+        words = {"kernel": 1, "backend": 1, "class": 4, "delegate": 4, "payload": 3}.get(kind, 0)
         if words and (len(rest) == words or version in rest[words:]):
             lines.add(" ".join([kind, *rest[:words]]))
     if shutil.which(changes.COMPILERS[32]) is None:

@@ -4,6 +4,7 @@ import copy
 import json
 import re
 import struct
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from executorch.exir._serialize._cord import Cord
 from executorch.exir._serialize.data_serializer import DataPayload
 from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 from executorch.extension.pybindings.portable_lib import _load_for_executorch
-from harness import QUANTUM, TOLERANCE, assert_close, assert_refused, depute, lower, read_cases, sample
+from harness import DEPUTE, QUANTUM, TOLERANCE, assert_close, assert_refused, depute, lower, read_cases, sample
 
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
 NAMES = ("args", "attn", "conv_relu_tan", "dynamic", "mlp", "multi", "mutbuf", "tied", "qconv")
@@ -127,6 +128,18 @@ def keys(ptd):
     return re.findall(r'"([^"]+)"', depute("show", ptd).stdout) if ptd.exists() else []
 
 
+def join(files, path):
+    """Joins .ptd files by ExecuTorch's own code."""
+    joined = DataPayload(buffers=[], named_data={})
+    for file in files:
+        each = FlatTensorSerializer().deserialize(Cord(file.read_bytes()))
+        for key, entry in each.named_data.items():
+            assert key not in joined.named_data
+            joined.named_data[key] = replace(entry, buffer_index=entry.buffer_index + len(joined.buffers))
+        joined.buffers.extend(each.buffers)
+    path.write_bytes(bytes(FlatTensorSerializer().serialize(joined)))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_files_by_name(backend, tmp_path):
     """Two files by patterns, what no pattern matches stays in the program; joined by ExecuTorch's own code, since its Python
@@ -140,12 +153,7 @@ def test_files_by_name(backend, tmp_path):
     assert keys(table) == ["table"]
     assert not [key for key in keys(up) + keys(table) if "down" in key]
     assert model.down.weight.detach().numpy().tobytes() in pte.read_bytes()
-    read = FlatTensorSerializer().deserialize
-    both = [read(Cord(file.read_bytes())) for file in (up, table)]
-    entries = {key: replace(entry, buffer_index=entry.buffer_index + (len(both[0].buffers) if of is both[1] else 0))
-               for of in both for key, entry in of.named_data.items()}  # fmt: skip
-    joined = DataPayload(buffers=[*both[0].buffers, *both[1].buffers], named_data=entries)
-    (tmp_path / "both.ptd").write_bytes(bytes(FlatTensorSerializer().serialize(joined)))
+    join([up, table], tmp_path / "both.ptd")
     got = _load_for_executorch(str(pte), str(tmp_path / "both.ptd")).forward(list(inputs))
     assert_close(got[0], model(*inputs), "output")
 
@@ -190,6 +198,40 @@ def test_tagged_data_have_a_file_of_their_own(with_ptd, tmp_path):
     assert b"0123456789abcdef" in (ptd if with_ptd else pte).read_bytes()
     assert b"ADAPTER" not in pte.read_bytes()
     assert ptd.exists() == with_ptd
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_files_of_a_size(backend, tmp_path):
+    model, inputs = export(1, tmp_path / "m.pt2")
+    pte = tmp_path / "m.pte"
+    run = lower(tmp_path / "m.pt2", pte, "--ptd", f"{tmp_path}/w.ptd:max=20K", *BACKENDS[backend])
+    files = [tmp_path / name for name in ("w.ptd", "w_2.ptd", "w_3.ptd")]
+    assert sorted(tmp_path.glob("*.ptd")) == sorted(files)
+    assert all(1 <= len(keys(file)) and file.stat().st_size <= 20 * 1024 for file in files)
+    assert all(f"with its data in {file} (" in run.stdout for file in files)
+    join(files, tmp_path / "joined.ptd")
+    assert_close(_load_for_executorch(str(pte), str(tmp_path / "joined.ptd")).forward(list(inputs))[0], model(*inputs), "output")
+    # With room for all it is one file, and the program is the same.
+    whole = tmp_path / "whole.pte"
+    lower(tmp_path / "m.pt2", whole, "--ptd", f"{tmp_path}/v.ptd:max=1G", *BACKENDS[backend])
+    assert not (tmp_path / "v_2.ptd").exists() and whole.read_bytes() == pte.read_bytes()
+
+
+def test_sizes_that_cannot_be_kept(tmp_path):
+    export(1, tmp_path / "m.pt2")
+    pte = tmp_path / "m.pte"
+    run = depute("lower", tmp_path / "m.pt2", "-o", pte, "--ptd", f"{tmp_path}/w.ptd:max=16K")
+    assert_refused(run, pte)
+    assert "its limit is 16.4 KB" in run.stderr and '"up.weight" needs' in run.stderr
+    run = depute("lower", tmp_path / "m.pt2", "-o", pte, "--ptd", f"up.*={tmp_path}/w_2.ptd", "--ptd", f"{tmp_path}/w.ptd:max=20K")
+    assert_refused(run, pte)
+    assert "w_2.ptd" in run.stderr and "is split, and part 2 of it has this name" in run.stderr
+    for size in ("", "0", "1X"):
+        run = depute("lower", tmp_path / "m.pt2", "-o", pte, "--ptd", f"{tmp_path}/w.ptd:max={size}")
+        assert run.code == 2 and "has no size behind max=" in run.stderr
+    assert not list(tmp_path.glob("*.ptd"))
+    subprocess.run([DEPUTE, "lower", tmp_path / "m.pt2", "-o", "-", "--ptd", f"{tmp_path}/w.ptd:max=20K"], check=True, stdout=subprocess.DEVNULL)
+    assert len(list(tmp_path.glob("*.ptd"))) == 3
 
 
 def test_refused(tmp_path):
