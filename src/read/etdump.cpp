@@ -89,6 +89,7 @@ class EtDumpReader {
                             .instruction = is_in_instruction ? profile->instruction_id() : -1,
                             .delegate_id = profile->delegate_debug_id_int(),
                             .delegate_text = text(profile->delegate_debug_id_str()),
+                            .start = profile->start_time(),
                             .ticks = ticks});
     }
     return {};

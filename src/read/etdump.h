@@ -22,6 +22,7 @@ struct EtEvent {
   std::int32_t instruction = -1;  // -1: outside instructions
   std::int32_t delegate_id = -1;  // for an event inside a delegate: this or delegate_text is set
   std::string_view delegate_text;
+  std::uint64_t start = 0;  // in ticks, by the clock of the runtime
   std::uint64_t ticks = 0;
 
   bool is_inside_delegate() const { return delegate_id != -1 || !delegate_text.empty(); }

@@ -16,6 +16,7 @@ struct ProfileArguments {
   std::string debug_map;
   std::string method;
   std::string report;
+  std::string timeline;
   std::string color = "auto";
   std::uint64_t top = 10;
   bool json = false;
@@ -25,7 +26,8 @@ Result<Profile> read_profile(const ProfileArguments& arguments) {
   ProfileInputs inputs{.dump_name = arguments.dump,
                        .map_name = arguments.debug_map,
                        .program_name = arguments.program,
-                       .method = arguments.method};
+                       .method = arguments.method,
+                       .with_events = !arguments.timeline.empty()};
   TRY(const std::shared_ptr<const MappedFile> dump, open_input(arguments.dump));
   inputs.dump = dump->bytes();
   std::shared_ptr<const MappedFile> map;
@@ -43,20 +45,25 @@ Result<Profile> read_profile(const ProfileArguments& arguments) {
   return profile_of(inputs);
 }
 
-Status write_page(const ProfileArguments& arguments, const Profile& profile) {
+Status write_files(const ProfileArguments& arguments, const Profile& profile) {
   OutputSet outputs;
   for (const std::string& input : {arguments.dump, arguments.debug_map, arguments.program}) {
     if (!input.empty()) outputs.add_input(input);
   }
-  TRY_STATUS(outputs.reserve("--report", arguments.report));
-  TRY_STATUS(outputs.write(arguments.report, profile_html(profile)));
+  const bool is_table = arguments.report.ends_with(".tsv");
+  if (!arguments.report.empty()) TRY_STATUS(outputs.reserve("--report", arguments.report));
+  if (!arguments.timeline.empty()) TRY_STATUS(outputs.reserve("--timeline", arguments.timeline));
+  if (!arguments.report.empty())
+    TRY_STATUS(outputs.write(arguments.report, is_table ? profile_tsv(profile) : profile_html(profile)));
+  if (!arguments.timeline.empty()) TRY_STATUS(outputs.write(arguments.timeline, profile_timeline(profile)));
   return outputs.put_in_place();
 }
 
 Result<int> run_profile(const ProfileArguments& arguments) {
   TRY(const Profile profile, read_profile(arguments));
-  if (!arguments.report.empty()) TRY_STATUS(write_page(arguments, profile));
-  std::FILE* stream = is_standard_output(arguments.report) ? stderr : stdout;
+  TRY_STATUS(write_files(arguments, profile));
+  const bool is_taken = is_standard_output(arguments.report) || is_standard_output(arguments.timeline);
+  std::FILE* stream = is_taken ? stderr : stdout;
   const bool color = has_color(stream, arguments.color);
   return print_to(stream,
                   arguments.json ? profile_json(profile) : profile_text(profile, arguments.top, color));
@@ -73,7 +80,10 @@ std::vector<Option> profile_options(ProfileArguments& arguments) {
        "The .pte that was run, for the names of its instructions where there is no debug map"},
       {"--debug-map", &arguments.debug_map, "What `depute lower --debug-map` wrote with the program", "FILE"},
       {"--method", &arguments.method, "Which one was run, where the dump fits several", "NAME"},
-      {"--report", &arguments.report, "Also write a page, HTML", "FILE.html"},
+      {"--report", &arguments.report, "Also write a page, or a table with tabs for spreadsheets",
+       "FILE.{html,tsv}"},
+      {"--timeline", &arguments.timeline, "Also write all events as a trace that Perfetto shows",
+       "FILE.json"},
       top_option(arguments.top, "Rows of each table, by default 10; 0: all"),
       color_option(arguments.color),
       {"--json", &arguments.json, "As JSON, with all rows and in ticks"},

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -227,8 +228,9 @@ class Joiner {
   Result<Profile> run() {
     SpentRows outside;
     for (const EtRun& run : dump_.runs) {
+      std::string& method = method_of_run_.emplace_back();
       if (is_execution(run)) {
-        TRY(const std::string method, method_of(run));
+        TRY(method, method_of(run));
         add_run(methods_[method], run);
       } else {
         for (const EtEvent& event : run.events) outside.add(std::string(event.name), event.ticks, 1);
@@ -242,6 +244,7 @@ class Joiner {
         .dump = inputs_.dump_name, .has_lines = !inputs_.map.empty(), .outside = outside.sorted()};
     for (const auto& [name, spent] : methods_)
       profile.methods.push_back(join(name, spent, profile.has_pieces));
+    if (inputs_.with_events) add_events(profile);
     return profile;
   }
 
@@ -344,6 +347,45 @@ class Joiner {
       }
     }
     method.runs.push_back(whole);
+  }
+
+  // Names and places of a method's events, by instruction and by piece; the instruction itself has an empty identifier.
+  using EventNames = std::map<std::pair<std::int64_t, std::string>, ProfileEvent>;
+
+  static EventNames event_names(const MethodProfile& method) {
+    EventNames names;
+    for (const ProfiledInstruction& each : method.instructions) {
+      names[{each.index, ""}] = {.name = each.name, .lines = each.lines, .module = each.module};
+      for (const ProfiledPiece& piece : each.pieces)
+        names[{each.index, piece.identifier}] = {
+            .name = piece.identifier, .lines = piece.lines, .module = piece.module, .is_piece = true};
+    }
+    return names;
+  }
+
+  void add_events(Profile& profile) const {
+    std::map<std::string, EventNames> names;
+    for (const MethodProfile& method : profile.methods) names[method.method] = event_names(method);
+    std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+    for (const EtRun& run : dump_.runs)
+      for (const EtEvent& event : run.events) first = std::min(first, event.start);
+    for (std::size_t i = 0; i < dump_.runs.size(); ++i) {
+      const bool is_run = is_execution(dump_.runs[i]);
+      for (const EtEvent& event : dump_.runs[i].events) {
+        ProfileEvent made = {.name = std::string(event.name)};
+        if (is_run && event.name == whole_run && !method_of_run_[i].empty()) made.name = method_of_run_[i];
+        if (is_run && event.instruction >= 0) {
+          // A kernel traces itself inside its instruction.
+          if (!event.is_inside_delegate() && event.name.starts_with(kernel_prefix)) continue;
+          made = names[method_of_run_[i]].at(
+              {event.instruction, event.is_inside_delegate() ? identifier_of(event) : ""});
+        }
+        made.run = i;
+        made.start = event.start - first;
+        made.ticks = event.ticks;
+        profile.events.push_back(std::move(made));
+      }
+    }
   }
 
   MethodProfile join(const std::string& name, const MethodSpent& spent, bool& has_pieces) const {
@@ -451,6 +493,7 @@ class Joiner {
   const DebugMap& map_;
   Places places_;
   std::map<std::string, MethodSpent> methods_;
+  std::vector<std::string> method_of_run_;  // empty for what is outside of runs
 };
 
 }  // namespace

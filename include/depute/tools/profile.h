@@ -59,12 +59,24 @@ struct MethodProfile {
   std::vector<ProfileRow> by_kernel = {};  // also by delegate
 };
 
+// A traced event, in the order of the dump.
+struct ProfileEvent {
+  std::uint64_t run = 0;  // of all runs of the dump
+  std::string name = {};  // that of the method, instruction or piece
+  std::string lines = {};
+  std::string module = {};
+  std::uint64_t start = 0;  // ticks since the first event of the dump
+  std::uint64_t ticks = 0;
+  bool is_piece = false;  // traced by a backend, whose clock may be another
+};
+
 struct Profile {
   std::string dump = {};
   bool has_lines = false;   // a debug map was given
   bool has_pieces = false;  // a backend traced events inside a delegate
   std::vector<MethodProfile> methods = {};
-  std::vector<ProfileRow> outside = {};  // events outside runs, such as loading
+  std::vector<ProfileRow> outside = {};   // events outside runs, such as loading
+  std::vector<ProfileEvent> events = {};  // with ProfileInputs::with_events
 };
 
 struct ProfileInputs {
@@ -75,6 +87,7 @@ struct ProfileInputs {
   std::span<const std::byte> program = {};  // .pte; may be empty
   std::string program_name = {};
   std::string method = {};  // method of all runs; needed if the dump fits several methods
+  bool with_events = false;
 };
 
 // Fails if a file is damaged, the dump contains no run, or the dump does not belong to the program.
@@ -85,5 +98,9 @@ DEPUTE_API Result<Profile> profile_of(const ProfileInputs& inputs);
 DEPUTE_API std::string profile_text(const Profile& profile, std::size_t top, bool color = false);
 DEPUTE_API std::string profile_json(const Profile& profile);
 DEPUTE_API std::string profile_html(const Profile& profile);  // an HTML page without scripts
+// A row for each instruction and each piece, for spreadsheets and pandas.
+DEPUTE_API std::string profile_tsv(const Profile& profile);
+// The events as a trace that Perfetto (ui.perfetto.dev) and chrome://tracing show.
+DEPUTE_API std::string profile_timeline(const Profile& profile);
 
 }  // namespace depute

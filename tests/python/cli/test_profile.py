@@ -2,6 +2,7 @@
 tests/profile has a dump of several methods with the program that was run; the other dumps here are what ExecuTorch's own
 serializer writes of events as its runtime makes them. ExecuTorch's Inspector is what the numbers are compared with."""
 
+import csv
 import json
 import re
 import struct
@@ -187,6 +188,58 @@ def test_page(xnnpack, tmp_path):
     dump = write_dump(tmp_path / "<u>.etdp", names)
     assert depute("profile", dump, "--report", page).code == 0
     assert "&lt;i>x" in page.read_text() and "<i>" not in page.read_text() and "<u>" not in page.read_text()
+
+
+def test_a_table_for_spreadsheets(dumped, tmp_path):
+    (method,) = json.loads(dumped.profile("--json", "--report", tmp_path / "m.tsv"))["methods"]
+    with open(tmp_path / "m.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    found = [tuple(row.values()) for row in rows]
+    wanted = []
+    for each in method["instructions"]:
+        wanted.append(("forward", each["index"], each["name"], "", each["module"], each["lines"], each["calls"], each["ticks"]))
+        for piece in each["pieces"]:
+            wanted.append(("forward", each["index"], each["name"], piece["identifier"], piece["module"], piece["lines"], piece["calls"], piece["ticks"]))
+    assert found == [tuple(map(str, each)) for each in wanted]
+
+
+def test_a_timeline(tmp_path):
+    """Events of a real dump of two methods, with XNNPACK's: the times are those of the tables, and calls lie within runs."""
+    files = ROOT / "tests/profile"
+    done = depute("profile", files / "vision.etdp", "--debug-map", files / "vision.json", "--json", "--timeline", tmp_path / "t.json")
+    assert done.code == 0, done.stderr
+    profile, trace = json.loads(done.stdout), json.loads((tmp_path / "t.json").read_text())
+    events = [each for each in trace["traceEvents"] if each["ph"] == "X"]
+    assert [each["args"]["name"] for each in trace["traceEvents"] if each["ph"] == "M"] == ["runtime", "inside delegates"]
+    assert min(each["ts"] for each in events) == 0
+    ticks = {}
+    for each in events:
+        key = each["name"], each["tid"]
+        ticks[key] = ticks.get(key, 0) + round(each["dur"] * 1000)
+    wanted = {(row["name"], 1): row["ticks"] for row in profile["outside"]}
+    for method in profile["methods"]:
+        wanted[method["method"], 1] = method["ticks"]
+        for each in method["instructions"]:
+            wanted[each["name"], 1] = wanted.get((each["name"], 1), 0) + each["ticks"]
+            for piece in each["pieces"]:
+                wanted[piece["identifier"], 2] = wanted.get((piece["identifier"], 2), 0) + piece["ticks"]
+    assert ticks == wanted
+    methods = {method["method"] for method in profile["methods"]}
+    runs = [each for each in events if each["name"] in methods]
+    assert len(runs) == sum(method["runs"] for method in profile["methods"])
+    lines = {each["lines"] for method in profile["methods"] for each in method["instructions"]}
+    for each in events:
+        if each["args"]["lines"] and each["tid"] == 1:
+            (around,) = [run for run in runs if run["args"]["run"] == each["args"]["run"]]
+            assert around["ts"] <= each["ts"] and each["ts"] + each["dur"] <= around["ts"] + around["dur"]
+            assert each["args"]["lines"] in lines
+
+
+def test_outputs_do_not_overwrite_each_other(xnnpack, tmp_path):
+    done = depute("profile", xnnpack.etdp, "--report", tmp_path / "m.tsv", "--timeline", tmp_path / "m.tsv")
+    assert done.code == 2 and not list(tmp_path.iterdir()), done.stderr
+    done = depute("profile", xnnpack.etdp, "--timeline", xnnpack.etdp)
+    assert done.code == 2 and "ED00" in xnnpack.etdp.read_bytes()[:12].decode("latin-1")
 
 
 def test_every_framing_of_a_dump(xnnpack, tmp_path):
