@@ -4,11 +4,11 @@ A lowering gives the bytes of a lowering without a cluster, also if a worker or 
 partition. `make test-cluster` makes the environment, which has neither torch nor executorch.
 """
 
+import concurrent.futures
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -200,15 +200,14 @@ def test_a_partition_that_kills_every_worker_is_named(nodes, chain, tmp_path):
 
 
 def test_a_node_that_is_killed_with_a_partition_is_replaced(nodes, chain, tmp_path):
-    def kill():
-        wait_for(lambda: len(list(tmp_path.glob("started-*"))) >= 2)  # a partition on each node
-        nodes.kill_node()
-        nodes.add_node()
-        (tmp_path / "go").touch()
-
     partitioner = TagsLinear("Waits", str(tmp_path).encode())
-    killer = threading.Thread(target=kill)
-    killer.start()
-    survived = lowered(chain, partitioner, executor=nodes.executor, retries=2)
-    killer.join()
-    assert survived == lowered(chain, partitioner)
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:  # Ray adds nodes in the main thread alone
+        survived = thread.submit(lowered, chain, partitioner, executor=nodes.executor, retries=2)
+        try:
+            wait_for(lambda: len(list(tmp_path.glob("started-*"))) >= 2)  # a partition on each node
+            nodes.kill_node()
+            nodes.add_node()
+        finally:
+            (tmp_path / "go").touch()
+        assert survived.result(SECONDS) == lowered(chain, partitioner)
+    assert len(list(tmp_path.glob("started-*"))) > 2
