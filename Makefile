@@ -143,6 +143,13 @@ test-wheels:  ## pip install of a clone, and wheels for several versions of Pyth
 	@scripts/build_wheel.sh --install
 	WHEELS=all .venv/bin/python -m pytest -q tests/python/package/test_wheels.py
 
+test-cluster:  ## lowerings on clusters of Ray and Dask with two nodes, of which workers and nodes are killed
+	@scripts/install_system.sh wheel
+	@scripts/install_python.sh wheel
+	@scripts/install_python.sh cluster
+	@scripts/build_wheel.sh --install build/cluster
+	build/cluster/bin/python -m pytest -q tests/cluster
+
 fuzz:  ## every fuzz target for FUZZ_SECONDS, with libFuzzer
 	@scripts/install_system.sh test
 	scripts/fuzz.sh $(FUZZ_SECONDS)

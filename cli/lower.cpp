@@ -100,6 +100,16 @@ bool meets_conditions(const Report& report, const std::string& lock) {
   return report.unmet.empty() && is_locked;
 }
 
+// A line for each recipe with the options that it stands for.
+Result<std::string> recipe_lines(const RequestArguments& request, const Registry& registry) {
+  std::string lines;
+  for (const std::string& name : request.recipes) {
+    DEPUTE_TRY(const auto found, registry.find_recipe(name));
+    lines += fmt::format("{}: {}\n", name, options_text(*found.first, *found.second));
+  }
+  return lines;
+}
+
 Result<int> run_lower(const LowerArguments& arguments, Compiler& compiler) {
   DEPUTE_TRY(const CompileOptions options, read_arguments(arguments));
   // Static, because freeing all nodes at the end would only take time.
@@ -108,8 +118,9 @@ Result<int> run_lower(const LowerArguments& arguments, Compiler& compiler) {
   int code = exit_done;
   if (!arguments.quiet) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
-    code = print_to(stream,
-                    summary_text(compiled->report, arguments.verbose, has_color(stream, arguments.color)));
+    DEPUTE_TRY(const std::string recipes, recipe_lines(arguments.request, compiler.registry()));
+    code = print_to(stream, recipes + summary_text(compiled->report, arguments.verbose,
+                                                   has_color(stream, arguments.color)));
   }
   return meets_conditions(compiled->report, options.lock) ? code : exit_require;
 }

@@ -28,6 +28,14 @@ Status check_backends(const std::vector<std::string>& backends) {
   return {};
 }
 
+Status check_recipes(const std::vector<std::string>& recipes) {
+  for (const std::string& name : recipes) {
+    if (std::ranges::count(recipes, name) > 1)
+      return failure("usage", "--recipe", fmt::format("'{}' is given twice", name), "give each recipe once");
+  }
+  return {};
+}
+
 Status check_names(const std::vector<std::pair<std::string, std::string>>& methods) {
   for (const auto& [name, file] : methods) {
     if (std::ranges::count(methods, name, &std::pair<std::string, std::string>::first) == 1) continue;
@@ -67,6 +75,13 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .value = "NAME",
        .may_be_empty = true,
        .words_from = "depute backends"},
+      {.names = "--recipe",
+       .target = &arguments.recipes,
+       .help =
+           "Options under the name of a recipe of ExecuTorch (`depute backends --recipes`); options beside "
+           "it win",
+       .value = "NAME",
+       .words_from = "depute backends --recipes"},
       {.names = "--constant",
        .target = &arguments.constants,
        .help = "NAME=JSON: add a method that returns a constant, for example get_eos_ids=[2,3]",
@@ -145,6 +160,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   CompileOptions options;
   options.input = arguments.model;
   DEPUTE_TRY_STATUS(check_backends(arguments.backends));
+  DEPUTE_TRY_STATUS(check_recipes(arguments.recipes));
   for (const std::string& text : arguments.backends) {
     DEPUTE_TRY(BackendRequest request, parse_backend_argument(text));
     options.lower.backends.push_back(std::move(request));
@@ -259,6 +275,8 @@ class ProgressLine {
 }  // namespace
 
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
+  for (const std::string& name : arguments.recipes)
+    DEPUTE_TRY_STATUS(add_recipe(compiler.registry(), name, options.lower));
   for (const std::string& path : arguments.kernels) DEPUTE_TRY_STATUS(compiler.add_kernel_file(path));
   DEPUTE_TRY_STATUS(add_workers(compiler, options.lower.backends, read_worker_options(arguments)));
   Status dumped;

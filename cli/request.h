@@ -16,6 +16,7 @@ namespace depute {
 struct RequestArguments {
   std::string model;
   std::vector<std::string> backends;
+  std::vector<std::string> recipes;
   std::vector<std::string> methods;
   std::vector<std::string> constants;
   std::vector<std::string> bounds;

@@ -242,7 +242,7 @@ std::pair<Delegated, Notes> lower(const ProgramHandle& handle, const std::vector
                                   const Backends& backends, const std::vector<nb::object>& transforms,
                                   bool joint_planning,
                                   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
-                                  std::vector<std::string> quantize,
+                                  std::vector<std::string> quantize, const std::vector<std::string>& recipes,
                                   std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
                                   bool check, std::string cache, std::optional<std::uint64_t> cache_size,
                                   bool edge_forms, bool advise, const nb::object& executor,
@@ -252,6 +252,7 @@ std::pair<Delegated, Notes> lower(const ProgramHandle& handle, const std::vector
       lower_options({joint_planning, std::move(bounds), std::move(quantize), std::move(calibrate), jobs,
                      check, std::move(cache), cache_size, edge_forms});
   options.backends = call.requests(requests);
+  for (const std::string& name : recipes) take(add_recipe(call.compiler().registry(), name, options));
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));
   }
@@ -449,7 +450,7 @@ void bind_compiler(nb::module_& module) {
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());
   nb::class_<Notes>(module, "Notes")
       .def(nb::init<>())

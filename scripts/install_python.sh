@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Makes an environment (.venv) and installs the Python packages that a task needs; instant once they are there.
 #
-#   install_python.sh wheel|openvino|runtime|demo|test
+#   install_python.sh wheel|openvino|runtime|demo|cluster|test
 #   RELEASE=previous install_python.sh test             with the releases of that name in scripts/releases.txt
 #
 # wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.
 # runtime: ExecuTorch's runtime alone, for programs in C++.  demo: the stock ExecuTorch runtime, and transformers for a real model.
 # test: both, and timm, a sentence encoder with its weights, Arm's TOSA, pytest, hypothesis, scikit-learn, Dask.
+# cluster: Ray and Dask, in an environment of their own (build/cluster), without torch.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,8 +29,9 @@ case "${1:-}" in
   wheel) packages=("${wheel[@]}") ;;
   openvino) packages=("${openvino[@]}") ;;
   demo) packages=("${demo[@]}") ;;
+  cluster) venv=build/cluster packages=(numpy pytest "ray>=2.40,<3" "distributed>=2024.1") ;;
   test) packages=("${test[@]}") ;;
-  *) echo "usage: $0 wheel|openvino|runtime|demo|test" >&2; exit 2 ;;
+  *) echo "usage: $0 wheel|openvino|runtime|demo|cluster|test" >&2; exit 2 ;;
 esac
 
 # A stamp holds the list that was installed; a changed list installs again.

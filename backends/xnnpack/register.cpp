@@ -78,6 +78,28 @@ std::vector<SupportRow> support_rows() {
   return rows;
 }
 
+// Under the names of ExecuTorch's XNNPackRecipeType.
+std::vector<BackendRecipe> recipes() {
+  return {
+      {.name = "xnnpack_fp32", .description = "floats, as the model has them"},
+      {.name = "xnnpack_pt2e_int8_dynamic_per_channel",
+       .description = "8-bit weights; inputs of layers become 8-bit integers at run time",
+       .quantize = {"linear=8da8w", "conv=8da8w"}},
+      {.name = "xnnpack_pt2e_int8_static_per_channel",
+       .description = "8-bit weights and activations, by --calibrate",
+       .quantize = {"static"}},
+      {.name = "xnnpack_pt2e_int8_static_per_tensor",
+       .description = "the same with one scale for each weight",
+       .quantize = {"static:weights=tensor"}},
+      {.name = "xnnpack_torchao_int8da_int4w_per_channel",
+       .description = "4-bit weights of linear layers, a scale for each output",
+       .quantize = {"linear=8da4w:group=row"}},
+      {.name = "xnnpack_torchao_int8da_int4w_per_tensor",
+       .description = "4-bit weights of linear layers, a scale for each 32 of a row",
+       .quantize = {"linear=8da4w:group=32"}},
+  };
+}
+
 }  // namespace
 
 void register_backend(Registry& registry) {
@@ -86,7 +108,8 @@ void register_backend(Registry& registry) {
                                .backend = std::make_unique<XnnpackBackend>(),
                                .make_partitioner = make_xnnpack_partitioner,
                                .support = support_rows,
-                               .options = option_meanings()});
+                               .options = option_meanings(),
+                               .recipes = recipes()});
   CHECK(added.has_value());
 }
 

@@ -9,10 +9,14 @@ An executor has submit(), like executors of concurrent.futures and Dask clients.
 
 import functools
 import os
+import re
 import socket
 
 from . import _depute
 from ._errors import Error
+
+
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def run_on(executor, retries, watch=None):
@@ -31,14 +35,21 @@ def run_on(executor, retries, watch=None):
 
 
 class _Ray:
-    """Wraps Ray's module: remote(function).remote(argument) returns a reference with future()."""
+    """Wraps Ray's module: remote(function).remote(argument) returns a reference with future().
+
+    Ray itself does not try a task again if it loses the worker: `retries` says how often. A canceled future cancels the task.
+    """
 
     def __init__(self, ray):
-        self._preprocess = ray.remote(preprocess)
+        self._ray = ray
+        self._preprocess = ray.remote(max_retries=0)(preprocess)
 
     def submit(self, function, *arguments):
         assert function is preprocess
-        return self._preprocess.remote(*arguments).future()
+        reference = self._preprocess.remote(*arguments)
+        future = reference.future()
+        future.add_done_callback(lambda ended: self._ray.cancel(reference) if ended.cancelled() else None)
+        return future
 
 
 def _run(executor, retries, watch, backend_id, backend, methods):
@@ -93,7 +104,8 @@ class _Task:
             if result.get("missing") and by_reference:  # the worker does not share the file
                 by_reference = False
             else:
-                failures.append(f"{result['worker']}: {type(result['error']).__name__}: {result['error']}")
+                text = _COLOR.sub("", str(result["error"]))  # Ray's errors have colors
+                failures.append(f"{result['worker']}: {type(result['error']).__name__}: {text}")
                 if len(failures) > retries:
                     raise Error(
                         "executor",

@@ -380,6 +380,14 @@ class ExecutorchProgramManager(_Manager):
         """The program's .ptd files: bytes by name."""
         return {os.path.basename(path): content for path, content in self._external.items()}
 
+    @property
+    def executorch_program(self) -> Any:
+        """The .pte file as an object of ExecuTorch's schema (executorch.exir.schema.Program). Needs executorch."""
+        from executorch.exir._serialize._program import deserialize_pte_binary
+
+        read = deserialize_pte_binary(self._pte)
+        return getattr(read, "program", read)  # earlier versions return the program itself
+
     def write_to_file(self, open_file: IO[bytes]) -> None:
         """Writes the .pte to an open binary file."""
         open_file.write(self._pte)
@@ -447,6 +455,7 @@ def to_edge_transform_and_lower(
     *,
     joint_planning: bool = False,
     bounds: Mapping[str, tuple[int, int]] | None = None,
+    recipe: str | Iterable[str] = (),
     quantize: str | Iterable[str] = (),
     calibrate: Any = None,
     jobs: int = 1,
@@ -466,7 +475,7 @@ def to_edge_transform_and_lower(
     values}.
 
     Depute's own arguments. joint_planning: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
-    sizes, {"s0": (1, 64)}. quantize: rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name:
+    sizes, {"s0": (1, 64)}. recipe: names of `depute backends --recipes`, for which partitioner and quantize win. quantize: rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name:
     array} with samples as in --calibrate, or {method: either}. jobs: number of threads for preprocessing. check:
     verify after each pass, and ask partitioners and backends twice. cache: a folder for results of backends that have
     a cache_version; cache_size: its maximum size in bytes. executor: preprocess partitions in other processes; an
@@ -479,6 +488,7 @@ def to_edge_transform_and_lower(
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: return the ops from a partitioner's ops_to_not_decompose, so that a backend can take them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
+    recipes = [recipe] if isinstance(recipe, str) else list(recipe)
     requested = requests(partitioner)
     with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
         program = _pre_decomposed(as_one_program(programs), requested)
@@ -492,12 +502,13 @@ def to_edge_transform_and_lower(
             bool(joint_planning),
             dict(bounds or {}),
             quantize,
+            recipes,
             calibration,
             jobs,
             bool(check),
             os.fspath(cache or ""),
             cache_size,
-            knows_edge_forms(requested),
+            knows_edge_forms(requested) and not recipes,
             bool(advise),
             run_on(executor, retries, watch),
             watch,

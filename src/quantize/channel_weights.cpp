@@ -26,11 +26,13 @@ struct Channels {
   std::size_t of(std::size_t i) const { return i / inner % scales.size(); }
 };
 
-Channels channels_of(const Dims& sizes, std::size_t axis, std::span<const float> weights) {
+using Axis = std::optional<std::size_t>;
+
+Channels channels_of(const Dims& sizes, Axis axis, std::span<const float> weights) {
   Channels channels;
-  for (std::size_t dim = axis + 1; dim < sizes.size(); ++dim)
+  for (std::size_t dim = axis ? *axis + 1 : sizes.size(); dim < sizes.size(); ++dim)
     channels.inner *= static_cast<std::size_t>(sizes[dim].value());
-  channels.scales.resize(static_cast<std::size_t>(sizes[axis].value()));
+  channels.scales.resize(axis ? static_cast<std::size_t>(sizes[*axis].value()) : 1);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     float& largest = channels.scales[channels.of(i)];
     largest = std::max(largest, std::abs(weights[i]));
@@ -45,7 +47,7 @@ std::byte weight_integer(float x, float scale) {
   return static_cast<std::byte>(static_cast<int>(std::clamp<float>(nearest, -max_weight, max_weight)));
 }
 
-std::vector<std::byte> weight_integers(const TensorData& data, std::size_t axis) {
+std::vector<std::byte> weight_integers(const TensorData& data, Axis axis) {
   const std::vector<float> weights = floats_of(data);
   const Channels channels = channels_of(data.type.sizes, axis, weights);
   std::vector<std::byte> integers(weights.size());
@@ -73,33 +75,43 @@ struct Measured {
   double sqnr = 0;
 };
 
-Measured measured(const TensorData& data, std::size_t axis) {
+Measured measured(const TensorData& data, Axis axis) {
   const std::vector<float> floats = floats_of(data);
   Channels channels = channels_of(data.type.sizes, axis, floats);
   const double sqnr = sqnr_of(floats, channels);
   return {std::move(channels.scales), floats.size(), sqnr};
 }
 
-Status write(Method& method, NewConstants& constants, const ChannelWeight& weight, const TensorData& data,
-             const Measured& found) {
-  const std::string name =
-      fmt::format("{}.int8.{}", input_spec(method, *weight.value)->target.str(), weight.axis);
-  const TensorData integers{.type = make_tensor(ScalarType::I8, data.type.sizes),
-                            .storage = Storage::lazy(found.count, [data, axis = weight.axis] {
-                              return weight_integers(data, axis);
-                            })};
-  const Dims sizes = {data.type.sizes[weight.axis]};
+// The weight in floats again: by one scale, or by a constant of one for each channel.
+Value* dequantized(Builder& b, Method& method, NewConstants& constants, const std::string& name,
+                   Value* integers, const ChannelWeight& weight, const TensorData& data,
+                   const Measured& found) {
+  if (!weight.axis)
+    return b.call("quantized_decomposed.dequantize_per_tensor.default",
+                  {integers, double{found.scales[0]}, 0, -max_weight, max_weight, ScalarType::I8});
+  const Dims sizes = {data.type.sizes[*weight.axis]};
   const std::vector<std::int64_t> zeros(found.scales.size());
-  Value* own_integers = constants.add(method, name, integers);
   Value* own_scales =
       constants.add(method, name + ".scales", make_data<float>(ScalarType::F32, sizes, found.scales));
   Value* own_zeros =
       constants.add(method, name + ".zeros", make_data<std::int64_t>(ScalarType::I64, sizes, zeros));
+  return b.call("quantized_decomposed.dequantize_per_channel.default",
+                {integers, own_scales, own_zeros, static_cast<std::int64_t>(*weight.axis), -max_weight,
+                 max_weight, ScalarType::I8});
+}
+
+Status write(Method& method, NewConstants& constants, const ChannelWeight& weight, const TensorData& data,
+             const Measured& found) {
+  const std::string suffix = weight.axis ? fmt::format(".{}", *weight.axis) : std::string();
+  const std::string name = fmt::format("{}.int8{}", input_spec(method, *weight.value)->target.str(), suffix);
+  const TensorData integers{.type = make_tensor(ScalarType::I8, data.type.sizes),
+                            .storage = Storage::lazy(found.count, [data, axis = weight.axis] {
+                              return weight_integers(data, axis);
+                            })};
+  Value* own_integers = constants.add(method, name, integers);
   Builder b(*method.graph, weight.layer);
   b.inherit(*weight.layer);
-  Value* back = b.call("quantized_decomposed.dequantize_per_channel.default",
-                       {own_integers, own_scales, own_zeros, static_cast<std::int64_t>(weight.axis),
-                        -max_weight, max_weight, ScalarType::I8});
+  Value* back = dequantized(b, method, constants, name, own_integers, weight, data, found);
   TRY_STATUS(b.status());
   set_argument(*weight.layer, "weight", Argument::of(back));
   return {};

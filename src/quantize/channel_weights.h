@@ -1,4 +1,4 @@
-// Quantizes weights to integers from -127 to 127 with one scale per output channel, like PT2E.
+// Quantizes weights to integers from -127 to 127 with one scale per output channel, or one for all, like PT2E.
 //
 //   %c = aten.conv2d.default(%x, %w, %b)
 //     ->
@@ -20,8 +20,8 @@ namespace depute {
 
 struct ChannelWeight {
   Node* layer;
-  Value* value;      // its f32 weight, a constant
-  std::size_t axis;  // dimension of the channels
+  Value* value;                     // its f32 weight, a constant
+  std::optional<std::size_t> axis;  // dimension of the channels; nullopt: one scale for the whole weight
 };
 
 // The dimension of output channels in a layer's weight.

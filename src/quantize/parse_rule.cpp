@@ -46,17 +46,24 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
       equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
-  if (rule.target == QuantizeRule::Target::Static)
-    return usage_error(text, fmt::format("unknown option '{}'; expected only or off", key));
+  if (rule.target == QuantizeRule::Target::Static) {
+    if (key != "weights")
+      return usage_error(text, fmt::format("unknown option '{}'; expected weights, only or off", key));
+    if (value != "tensor" && value != "channel")
+      return usage_error(text, "weights must be channel (a scale for each output) or tensor (one scale)");
+    rule.has_one_scale = value == "tensor";
+    return {};
+  }
   if (key != "group") {
     const std::vector<std::string> known = {"group", "only", "off"};
     return usage_error(text, fmt::format("unknown option '{}'; expected group, only or off", key),
                        did_you_mean(key, known, rule_examples));
   }
+  rule.group = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
   const bool is_read = error == std::errc() && end == value.data() + value.size();
-  if (!is_read || rule.group < group_step || rule.group % group_step != 0)
-    return usage_error(text, fmt::format("the group size must be a multiple of {}", group_step));
+  if (value != "row" && (!is_read || rule.group < group_step || rule.group % group_step != 0))
+    return usage_error(text, fmt::format("the group size must be a multiple of {}, or row", group_step));
   if (rule.weight_bits == 8) return usage_error(text, "groups require 4-bit weights");
   return {};
 }

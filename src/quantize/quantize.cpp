@@ -361,7 +361,7 @@ Status Quantizer::run(int jobs) {
     const bool is_used =
         std::ranges::any_of(selected_, [&](const SelectedLayer& layer) { return layer.rule == &rule; });
     const bool is_for_layers = rule.target == Target::Linear || rule.target == Target::Embedding;
-    if (!is_used && is_for_layers) return nothing_chosen(rule, result_);
+    if (!is_used && is_for_layers && !rule.is_optional) return nothing_chosen(rule, result_);
   }
   parallel_for(weights_.size(), jobs, [&](std::size_t i) { measure(weights_[i]); });
   for (const SelectedLayer& layer : selected_) {
@@ -412,9 +412,14 @@ Status run_static(Program& program, std::span<const QuantizeRule> rules, int job
     return failure("usage", "--calibrate", "calibration inputs are given, but no rule uses them",
                    "--quantize static");
   }
+  for (const QuantizeRule& each : rules) {
+    if (each.target == Target::Static && each.has_one_scale != rule->has_one_scale)
+      return failure("usage", "--quantize",
+                     "the static rules differ in weights=", "give all of them weights=tensor, or none");
+  }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
-  TRY_STATUS(quantize_static(program, calibrations, chooses, jobs, progress, result));
-  return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
+  TRY_STATUS(quantize_static(program, calibrations, chooses, rule->has_one_scale, jobs, progress, result));
+  return result.layers.empty() && !rule->is_optional ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
 Status run_convolutions(Program& program, std::span<const QuantizeRule> rules, int jobs,
@@ -424,7 +429,8 @@ Status run_convolutions(Program& program, std::span<const QuantizeRule> rules, i
   const auto chooses = [rules](const Node& node) { return is_for(Target::Convolution, rules, node); };
   const std::size_t before = result.layers.size();
   TRY_STATUS(quantize_convolutions(program, chooses, jobs, result));
-  return result.layers.size() == before ? Status(nothing_chosen(*rule, result)) : Status();
+  const bool is_unused = result.layers.size() == before && !rule->is_optional;
+  return is_unused ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
 }  // namespace

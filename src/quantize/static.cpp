@@ -146,10 +146,11 @@ Status check_calibrated_methods(const Program& program, std::span<const Calibrat
 // Methods are calibrated one after the other: changes to buffers carry over from one to the next.
 class StaticQuantizer {
  public:
-  StaticQuantizer(Program& program, std::span<const Calibration> calibrations, int jobs,
+  StaticQuantizer(Program& program, std::span<const Calibration> calibrations, bool one_scale, int jobs,
                   const CalibrationProgress& progress, QuantizeResult& result)
       : program_(program),
         calibrations_(calibrations),
+        one_scale_(one_scale),
         jobs_(jobs),
         progress_(progress),
         weights_(program),
@@ -159,6 +160,8 @@ class StaticQuantizer {
     TRY_STATUS(write_products_as_linear(program_, method, chooses));
     fold_batch_norms(program_, method);
     StaticPlan plan = plan_static(program_, method, chooses);
+    if (one_scale_)
+      for (ChannelWeight& weight : plan.weights) weight.axis = std::nullopt;
     result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
     if (plan.activations.empty()) return {};
     TRY(const Calibration* calibration, inputs_of(method));
@@ -184,6 +187,7 @@ class StaticQuantizer {
 
   Program& program_;
   std::span<const Calibration> calibrations_;
+  bool one_scale_;
   int jobs_;
   const CalibrationProgress& progress_;
   NewConstants weights_;  // shared by layers that several methods contain
@@ -194,12 +198,12 @@ class StaticQuantizer {
 }  // namespace
 
 Status quantize_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, int jobs,
+                       const std::function<bool(const Node&)>& chooses, bool one_scale, int jobs,
                        const CalibrationProgress& progress, QuantizeResult& result) {
   if (calibrations.empty())
     return failure("usage", "--quantize", "static requires calibration inputs", "--calibrate FILE.npz");
   TRY_STATUS(check_calibrated_methods(program, calibrations));
-  StaticQuantizer quantizer(program, calibrations, jobs, progress, result);
+  StaticQuantizer quantizer(program, calibrations, one_scale, jobs, progress, result);
   for (auto& method : program.methods) TRY_STATUS(quantizer.run(*method, chooses));
   return {};
 }

@@ -23,6 +23,14 @@ std::string text_of(const Registry& registry) {
   return render_text(document);
 }
 
+std::string recipes_text(const Registry& registry) {
+  doc::Document document;
+  for (const BackendEntry& entry : registry.entries())
+    for (const BackendRecipe& recipe : entry.recipes)
+      document.print("{:<42} {}  ({})", recipe.name, options_text(entry, recipe), recipe.description);
+  return render_text(document);
+}
+
 // "input: rank 3 to 4; bias: constant; or ...", followed by the conditions.
 std::string text_of(const SupportLimit& limit) {
   std::string text = fmt::format("{}: {}", limit.of, limit.kind);
@@ -53,6 +61,8 @@ std::string text_of(const BackendEntry& entry) {
   doc::Document document;
   document.print("{} ({}): {}", entry.name, entry.backend->id(), entry.description);
   for (const auto& [key, meaning] : options_of(entry)) document.print("  option {:<16} {}", key, meaning);
+  for (const BackendRecipe& recipe : entry.recipes)
+    document.print("  recipe {:<42} {}", recipe.name, options_text(entry, recipe));
   document.add(doc::Table{
       .columns = {{"op"}, {"support"}},
       .rows = doc::rows_of(support_matrix(entry).value_or(std::vector<SupportRow>()),
@@ -64,6 +74,9 @@ Json json_of(const BackendEntry& entry) {
   Json entry_json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
   entry_json["options"] = Json::object();
   for (const auto& [key, meaning] : options_of(entry)) entry_json["options"][key] = meaning;
+  entry_json["recipes"] = Json::object();
+  for (const BackendRecipe& recipe : entry.recipes)
+    entry_json["recipes"][recipe.name] = options_text(entry, recipe);
   entry_json["support"] =
       Json::parse(support_json(support_matrix(entry).value_or(std::vector<SupportRow>())));
   return entry_json;
@@ -80,11 +93,13 @@ Status add_worker(Compiler& compiler, std::string& name) {
 
 struct BackendsArguments {
   std::string name;
+  bool recipes = false;
   bool json = false;
 };
 
 Result<int> run_backends(const BackendsArguments& arguments, Compiler& compiler) {
   std::string name = arguments.name;
+  if (arguments.recipes) return print_out(recipes_text(compiler.registry()));
   if (!name.empty()) DEPUTE_TRY_STATUS(add_worker(compiler, name));
   const Registry& registry = compiler.registry();
   if (name.empty() && !arguments.json) return print_out(text_of(registry));
@@ -110,6 +125,10 @@ std::vector<Option> backends_options(BackendsArguments& arguments) {
            .help = "A backend, or exec:PATH: print its options and what it supports",
            .may_be_empty = true,
            .words_from = "depute backends"},
+          {.names = "--recipes",
+           .target = &arguments.recipes,
+           .help = "List the names for --recipe instead, with the options that they stand for",
+           .excludes = "NAME"},
           {"--json", &arguments.json, "As JSON"}};
 }
 

@@ -10,8 +10,10 @@
 //   embedding=8w               8-bit table, one scale per row
 //   conv=8da8w                 8-bit weights, one scale per output channel; each image of the input is
 //                              quantized to 8 bits at run time
+//   linear=8da4w:group=row     4-bit weights, one scale per output channel
 //   static                     8-bit weights and activations, with scales measured on calibration inputs,
 //                              like XNNPACK's quantizer in PT2E
+//   static:weights=tensor      the same, with one scale for each weight
 //
 //   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
 //                                               %y = aten.linear.default(%x, %wd, %b)
@@ -41,6 +43,8 @@ struct QuantizeRule {
   int weight_bits = 8;             // 4 or 8
   bool has_dynamic_input = false;  // input rows are quantized to i8 at run time
   std::int64_t group = 0;          // elements of a row that share a scale; 0: the whole row
+  bool has_one_scale = false;      // a static rule: one scale for a whole weight, not one for each channel
+  bool is_optional = false;        // no error if the rule selects no layer
   Pins pins = {};
   std::string scheme = {};  // "8da4w"
   std::string text = {};    // as written by the user
