@@ -8,6 +8,7 @@
 #include "read/read_program.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 #include "tools/check/check.h"
 
 namespace depute {
@@ -49,7 +50,8 @@ Result<std::vector<RuntimeTable>> chosen_runtimes(const std::vector<std::string>
 Result<int> run_check(const CheckArguments& arguments) {
   TRY(const std::vector<RuntimeTable> runtimes, chosen_runtimes(arguments.runtimes));
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.program));
-  TRY(const PteContents program, read_pte(file->bytes(), arguments.program));
+  TRY(const std::span<const std::byte> bytes, program_part(file->bytes(), arguments.program));
+  TRY(const PteContents program, read_pte(bytes, arguments.program));
   std::vector<CheckResult> results;
   for (const RuntimeTable& runtime : runtimes) results.push_back(check_program(program, runtime));
   const int printed =
@@ -65,7 +67,7 @@ std::vector<Option> check_options(CheckArguments& arguments) {
   return {
       {.names = "PROGRAM",
        .target = &arguments.program,
-       .help = "A .pte file; - is standard input",
+       .help = "A .pte or .bpte file; - is standard input",
        .is_required = true},
       {"--runtime", &arguments.runtimes,
        "A version of ExecuTorch's wheel, or a file with lines `kernel NAME` and `backend NAME`; by default "
