@@ -361,7 +361,7 @@ class Compilation {
       if (files.expected.empty()) continue;
       TRY(test.expected, results_of_arrays(*method, bundled_[i].expected, files.expected));
     }
-    return model_ ? with_expected_outputs(*model_, std::move(cases)) : cases;
+    return model_ ? with_expected_outputs(executable, std::move(cases), &*model_) : cases;
   }
 
   // Discards everything written so far.

@@ -26,7 +26,7 @@ nb::tuple write(const Executable& executable, const std::vector<CaseRow>& rows, 
   Result<PteFile> file = [&]() -> Result<PteFile> {
     nb::gil_scoped_release release;
     if (has_reference) {
-      DEPUTE_TRY(cases, with_expected_outputs(executable.delegated().normalized(), std::move(cases)));
+      DEPUTE_TRY(cases, with_expected_outputs(executable, std::move(cases)));
     }
     return write_bundle(executable, cases, name);
   }();

@@ -1,6 +1,6 @@
 // Reads bundled programs, which are not trusted: sizes, orders of dimensions and byte counts are checked.
 //
-//   Tensor {scalar_type 6, sizes [2, 3], data 24 bytes, dim_order [1, 0]}   ->   f32[2, 3] with the strides [1, 2]
+//   Tensor {scalar_type 6, sizes [2, 3], data 24 bytes, dim_order [1, 0]}  ->  f32[2, 3], strides [1, 2]
 #include "depute/tools/bundle.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "bundled_program_generated.h"
-#include "depute/tools/verify.h"
 #include "read/flatbuffer_file.h"
 #include "read/pte_method.h"
 #include "support/guarded.h"
@@ -176,14 +175,6 @@ Result<Bundle> read_bundle(std::span<const std::byte> file, const std::string& n
 Result<std::span<const std::byte>> program_part(std::span<const std::byte> file, const std::string& name) {
   if (!is_bundle(file)) return file;
   return BundleReader(file, name).program();
-}
-
-Result<std::vector<TestCase>> with_expected_outputs(const Program& model, std::vector<TestCase> cases) {
-  for (TestCase& test : cases) {
-    if (!test.expected.empty()) continue;
-    TRY(test.expected, reference_outputs(model, test.method, test.inputs));
-  }
-  return cases;
 }
 
 }  // namespace depute

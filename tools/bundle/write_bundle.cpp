@@ -11,6 +11,7 @@
 
 #include "bundled_program_generated.h"
 #include "depute/tools/bundle.h"
+#include "depute/tools/verify.h"
 #include "read/pte.h"
 #include "support/guarded.h"
 #include "support/output_file.h"
@@ -35,26 +36,46 @@ Failure too_large() {
                  "put the weights into another file with --ptd, or bundle fewer test cases");
 }
 
+Result<const ExecutionPlan*> method_of(std::span<const ExecutionPlan> methods, const std::string& name) {
+  const auto found = std::ranges::find(methods, name, &ExecutionPlan::name);
+  if (found != methods.end()) return &*found;
+  std::vector<std::string_view> names;
+  for (const ExecutionPlan& method : methods) names.push_back(method.name);
+  return failure("bundle", "",
+                 fmt::format("a test case is for the method {}, which the program lacks", printable(name)),
+                 fmt::format("its methods are {}", fmt::join(names, ", ")));
+}
+
+Result<std::vector<TestCase>> fitting_cases(std::span<const ExecutionPlan> methods,
+                                            std::span<const TestCase> cases) {
+  std::vector<TestCase> result;
+  std::map<std::string, std::size_t> numbers;
+  for (const TestCase& test : cases) {
+    TRY(const ExecutionPlan* method, method_of(methods, test.method));
+    const std::string place = fmt::format("test case {} of {}", numbers[test.method]++, test.method);
+    TRY(TestCase fitted, fitting_case(*method, test, place));
+    result.push_back(std::move(fitted));
+  }
+  return result;
+}
+
 // Builds everything before the program.
 class HeadBuilder {
  public:
   Result<std::vector<std::byte>> run(std::span<const ExecutionPlan> methods, std::span<const TestCase> cases,
                                      std::uint64_t alignment) {
+    TRY(std::vector<TestCase> fitted, fitting_cases(methods, cases));
     std::map<std::string, std::vector<TestCase>> suites;
-    for (const TestCase& test : cases) {
-      TRY(const ExecutionPlan* method, find(methods, test.method));
-      std::vector<TestCase>& suite = suites[test.method];
-      const std::string place = fmt::format("test case {} of {}", suite.size(), test.method);
-      TRY(TestCase fitted, fitting_case(*method, test, place));
-      suite.push_back(std::move(fitted));
-      TRY_STATUS(count_bytes(suite.back()));
+    for (TestCase& test : fitted) {
+      TRY_STATUS(count_bytes(test));
+      suites[test.method].push_back(std::move(test));
     }
     // The builder works from the end: the program's vector, with one element too many, is created first.
     builder_.ForceVectorAlignment(program_alignment, 1, program_alignment);
     const auto program = builder_.CreateVector(std::vector<std::uint8_t>(program_alignment));
     std::vector<flatbuffers::Offset<bp08::TestSuite>> tables;
     for (const auto& [name, suite] : suites) {
-      TRY(const ExecutionPlan* method, find(methods, name));
+      TRY(const ExecutionPlan* method, method_of(methods, name));
       tables.push_back(suite_table(*method, suite));
     }
     const auto suites_table = builder_.CreateVector(tables);
@@ -64,16 +85,6 @@ class HeadBuilder {
   }
 
  private:
-  static Result<const ExecutionPlan*> find(std::span<const ExecutionPlan> methods, const std::string& name) {
-    const auto found = std::ranges::find(methods, name, &ExecutionPlan::name);
-    if (found != methods.end()) return &*found;
-    std::vector<std::string_view> names;
-    for (const ExecutionPlan& method : methods) names.push_back(method.name);
-    return failure("usage", "",
-                   fmt::format("a test case is for the method {}, which the program lacks", name),
-                   fmt::format("its methods are {}", fmt::join(names, ", ")));
-  }
-
   Status count_bytes(const TestCase& test) {
     for (const auto* values : {&test.inputs, &test.expected}) {
       for (const RuntimeValue& value : *values) bytes_ += as_tensor(value).byte_size() + bytes_of_value;
@@ -202,6 +213,19 @@ Result<WriteSummary> write_bundle_to(const OpenOutput& open, const Executable& e
         write_pte_to(open_part, executable.program(), executable.plan(), path, options));
     summary.file_bytes += head.size();
     return summary;
+  });
+}
+
+Result<std::vector<TestCase>> with_expected_outputs(const Executable& executable, std::vector<TestCase> cases,
+                                                    const Program* model) {
+  return guarded([&]() -> Result<std::vector<TestCase>> {
+    TRY(std::vector<TestCase> result, fitting_cases(executable.plan().methods, cases));
+    const Program& reference = model != nullptr ? *model : executable.delegated().normalized();
+    for (TestCase& test : result) {
+      if (!test.expected.empty()) continue;
+      TRY(test.expected, reference_outputs(reference, test.method, test.inputs));
+    }
+    return result;
   });
 }
 

@@ -1,8 +1,8 @@
 // Bundled programs (.bpte): a .pte with test cases for its methods in one file, which ExecuTorch's runtime verifies itself.
 //
-//   std::vector<TestCase> cases = {{.method = "forward", .inputs = {x}}};
-//   DEPUTE_TRY(cases, with_expected_outputs(executable.delegated().normalized(), std::move(cases)));
-//   DEPUTE_TRY(PteFile file, write_bundle(executable, cases));     // or bundle_program(bytes of a .pte, cases)
+//   std::vector<TestCase> cases = {{.method = "forward", .inputs = inputs}};
+//   DEPUTE_TRY(cases, with_expected_outputs(executable, std::move(cases)));
+//   DEPUTE_TRY(PteFile file, write_bundle(executable, cases));   // bundle_program(): of a .pte
 //   DEPUTE_TRY(Bundle bundle, read_bundle(file.pte, "model.bpte"));
 //
 // Each test case is the first call of a loaded method: the expected outputs of a method with state are those of its initial state.
@@ -39,9 +39,11 @@ DEPUTE_API bool is_bundle(std::span<const std::byte> file);
 // Reads untrusted bytes. Fails with a position if they are damaged. Does not read the program. `name` names the file in errors.
 DEPUTE_API Result<Bundle> read_bundle(std::span<const std::byte> file, const std::string& name);
 
-// Fills in the outputs of cases without any, as the reference kernels compute them on `model`.
-DEPUTE_API Result<std::vector<TestCase>> with_expected_outputs(const Program& model,
-                                                               std::vector<TestCase> cases);
+// Fills in the outputs of cases without any, as the reference kernels compute them on `model`: by default the program before
+// partitioning. Fails like bundle_program().
+DEPUTE_API Result<std::vector<TestCase>> with_expected_outputs(const Executable& executable,
+                                                               std::vector<TestCase> cases,
+                                                               const Program* model = nullptr);
 
 // Joins the bytes of a .pte with test cases. Fails with the method's signature if a case does not fit it, and for what a
 // bundle cannot hold: inputs or outputs that are None, text or lists, and expected outputs that are numbers.

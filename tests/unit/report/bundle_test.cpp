@@ -88,7 +88,7 @@ TEST(Bundle, OfWrittenBytesIsTheSame) {
 
 TEST(Bundle, IsReadAsItWasWritten) {
   const std::vector<TestCase> cases = *with_expected_outputs(
-      bundled_executable(add_text).program(),
+      bundled_executable(add_text),
       {add_case(), add_case({5, 6}, {make_data<float>(ScalarType::F32, {1, 2}, {0.0f, 1.0f})})});
   const std::vector<std::byte> bytes = bundle_of(cases);
   const Bundle bundle = *read_bundle(bytes, "m.bpte");
