@@ -60,11 +60,12 @@ Result<std::pair<std::string, std::string>> parse_method_argument(const std::str
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
-Result<std::pair<std::string, std::string>> parse_calibrate_argument(const std::string& text) {
+Result<std::pair<std::string, std::string>> parse_arrays_argument(std::string_view option,
+                                                                  const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || text.find('/') < equals) return std::pair(std::string(), text);
   if (equals == 0 || equals + 1 == text.size())
-    return failure("usage", "--calibrate", fmt::format("'{}' must have the form METHOD=FILE.npz", text));
+    return failure("usage", option, fmt::format("'{}' must have the form METHOD=FILE.npz", text));
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 

@@ -1,7 +1,8 @@
-// Parses --method, --calibrate and --bound arguments. depute/command_line.h describes --backend.
+// Parses --method, --calibrate, --bundle and --bound arguments. depute/command_line.h describes --backend.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "depute/compiler/command_line.h"
@@ -13,8 +14,9 @@ namespace depute {
 Result<std::pair<std::string, std::string>> parse_method_argument(const std::string& text);
 
 // "decode=inputs.npz" -> {"decode", "inputs.npz"}; "inputs.npz" -> {"", "inputs.npz"}. A text with a slash
-// before the first "=" is a file without a method.
-Result<std::pair<std::string, std::string>> parse_calibrate_argument(const std::string& text);
+// before the first "=" is a file without a method. `option` is named in errors.
+Result<std::pair<std::string, std::string>> parse_arrays_argument(std::string_view option,
+                                                                  const std::string& text);
 
 // "s0=1..2048" -> {"s0", [1, 2048]}. "s0=..2048" keeps the program's lower bound.
 Result<std::pair<std::string, Range>> parse_bound_argument(const std::string& text);

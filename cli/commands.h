@@ -105,6 +105,8 @@ Option color_option(std::string& choice);
 Option runtime_option(std::string& folder);
 // --top: entries of each list; 0: all.
 Option top_option(std::uint64_t& top, std::string help, std::string excludes = {});
+// A number of 0 or more. `option` is named in errors.
+Result<double> parse_tolerance(std::string_view option, const std::string& text);
 // True if output to this stream has colors. With "auto": on a terminal, unless NO_COLOR is set.
 bool has_color(std::FILE* stream, const std::string& choice);
 

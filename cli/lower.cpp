@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/backend_argument.h"
 #include "cli/commands.h"
 #include "cli/request.h"
 
@@ -15,6 +16,8 @@ struct LowerArguments {
   RequestArguments request;
   std::string output;
   std::vector<std::string> ptd;
+  std::vector<std::string> bundle;
+  std::vector<std::string> bundle_expected;
   std::string debug_map;
   std::string stand_ins;
   std::string require;
@@ -30,10 +33,13 @@ struct LowerArguments {
   bool verbose = false;
 };
 
+constexpr std::string_view bundle_ending = ".bpte";
+
 Result<std::string> default_output(const CompileOptions& options) {
   const std::string& first = options.input.empty() ? options.methods[0].second : options.input;
   if (first == "-") return failure("usage", "-o", "a model from standard input needs -o FILE");
-  std::string output = std::filesystem::path(first).replace_extension(".pte").string();
+  const std::string_view ending = options.bundle.empty() ? ".pte" : bundle_ending;
+  std::string output = std::filesystem::path(first).replace_extension(ending).string();
   if (output != first) return output;
   return failure("usage", "MODEL", fmt::format("'{}' is the name of an output file", first),
                  "give the .pt2 file that it was lowered from, or another output with -o");
@@ -61,13 +67,43 @@ Result<DataFile> parse_ptd_argument(std::string text) {
   return file;
 }
 
+// Test cases, whose expected outputs are given for all or for none.
+Result<std::vector<TestCaseFiles>> read_bundle_arguments(const LowerArguments& arguments) {
+  const std::size_t expected = arguments.bundle_expected.size();
+  if (expected != 0 && expected != arguments.bundle.size())
+    return failure("usage", "--bundle-expected",
+                   fmt::format("given {} times, and --bundle {} times", expected, arguments.bundle.size()),
+                   "give it once for each --bundle, in the same order, or not at all");
+  std::vector<TestCaseFiles> cases;
+  for (const std::string& text : arguments.bundle) {
+    DEPUTE_TRY(auto files_of_method, parse_arrays_argument("--bundle", text));
+    TestCaseFiles files{.method = std::move(files_of_method.first),
+                        .inputs = std::move(files_of_method.second)};
+    if (expected != 0) files.expected = arguments.bundle_expected[cases.size()];
+    cases.push_back(std::move(files));
+  }
+  return cases;
+}
+
+// A loader that expects a .pte does not read a bundled program, so the ending of the output tells which it is.
+Status check_ending(const CompileOptions& options) {
+  const bool is_bundle = options.output.ends_with(bundle_ending);
+  if (options.output == "-" || is_bundle != options.bundle.empty()) return {};
+  return is_bundle ? failure("usage", "-o", fmt::format("'{}' needs test cases", options.output),
+                             "give their inputs with --bundle FILE.npz, or another ending")
+                   : failure("usage", "-o", fmt::format("'{}' must end in .bpte", options.output),
+                             "--bundle makes a bundled program, which is no .pte");
+}
+
 Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   DEPUTE_TRY(CompileOptions options, read_request(arguments.request));
   DEPUTE_TRY(options.requirements, parse_requirements(arguments.require));
+  DEPUTE_TRY(options.bundle, read_bundle_arguments(arguments));
   options.output = arguments.output;
   if (options.output.empty()) {
     DEPUTE_TRY(options.output, default_output(options));
   }
+  DEPUTE_TRY_STATUS(check_ending(options));
   for (const std::string& text : arguments.ptd) {
     DEPUTE_TRY(DataFile file, parse_ptd_argument(text));
     options.ptd.push_back(std::move(file));
@@ -130,11 +166,19 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
       request_options(arguments.request),
       {
           {"-o,--output", &arguments.output,
-           "The .pte file to write, or - for standard output; default: MODEL with the ending .pte", "FILE"},
+           "The .pte file to write, or - for standard output; default: MODEL with the ending .pte, or .bpte",
+           "FILE"},
           {"--ptd", &arguments.ptd,
            "[PATTERN=]FILE[:max=SIZE]: put constants and named data of delegates (all, or those that match) "
            "into a separate file, or into several of at most this size",
            "FILE"},
+          {"--bundle", &arguments.bundle,
+           "[METHOD=]FILE.npz: write a bundled program (.bpte) with this test case: arrays for the inputs, "
+           "in "
+           "order. Each FILE is a test case",
+           "FILE.npz"},
+          {"--bundle-expected", &arguments.bundle_expected,
+           "Expected outputs of each --bundle; by default the reference kernels compute them", "FILE.npz"},
           {"--segment-alignment", &arguments.segment_alignment,
            "Alignment of segments in the file, in bytes (a power of two); default: 128", "BYTES"},
           {"--delegate-alignment", &arguments.delegate_alignment,

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 
 #include "cli/commands.h"
 
@@ -31,6 +34,13 @@ std::string Option::value_name() const {
 std::vector<Option> joined(std::vector<Option> first, std::vector<Option> second) {
   std::ranges::move(second, std::back_inserter(first));
   return first;
+}
+
+Result<double> parse_tolerance(std::string_view option, const std::string& text) {
+  double tolerance = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance);
+  if (error == std::errc() && end == text.data() + text.size() && tolerance >= 0) return tolerance;
+  return failure("usage", option, fmt::format("'{}' is not a number of 0 or more", text));
 }
 
 }  // namespace depute

@@ -183,7 +183,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     options.lower.quantize.push_back(std::move(rule));
   }
   for (const std::string& text : arguments.calibrate) {
-    DEPUTE_TRY(auto calibration, parse_calibrate_argument(text));
+    DEPUTE_TRY(auto calibration, parse_arrays_argument("--calibrate", text));
     options.calibrate.push_back(std::move(calibration));
   }
   options.read_before = arguments.kernels;

@@ -21,10 +21,12 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/bundle/write_bundle.h"
 #include "tools/doctor/advice.h"
 #include "tools/report/option_text.h"
 #include "tools/report/report_steps.h"
 #include "tools/report/step_timer.h"
+#include "tools/run/run.h"
 #include "tools/run/stand_ins.h"
 #include "write/write_pte.h"
 
@@ -60,6 +62,10 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   if (!options.input.empty()) inputs.push_back(options.input);
   for (const auto& [name, file] : options.methods) inputs.push_back(file);
   for (const auto& [method, file] : options.calibrate) inputs.push_back(file);
+  for (const TestCaseFiles& test : options.bundle) {
+    inputs.push_back(test.inputs);
+    if (!test.expected.empty()) inputs.push_back(test.expected);
+  }
   if (std::ranges::count(inputs, "-") > 1) {
     return failure("usage", "-", "standard input can be read only once");
   }
@@ -193,6 +199,8 @@ class Compilation {
         options.reports, [](const std::string& report) { return format_of(report).has_page_facts; });
     parts_.page |= has_page || parts_.advice;
     parts_.advice |= has_page;
+    const auto is_incomplete = [](const TestCaseFiles& test) { return test.expected.empty(); };
+    if (std::ranges::any_of(options.bundle, is_incomplete)) keep_model();
   }
 
   Result<Compiled> run() {
@@ -229,6 +237,12 @@ class Compilation {
     for (const auto& [method, file] : options_.calibrate) {
       TRY(NamedArrays arrays, read_npz(file));
       lower_.calibrations.push_back({.method = method, .name = file, .arrays = std::move(arrays)});
+    }
+    for (const TestCaseFiles& test : options_.bundle) {
+      TRY(bundled_.emplace_back().inputs, read_npz(test.inputs));
+      if (!test.expected.empty()) {
+        TRY(bundled_.back().expected, read_npz(test.expected));
+      }
     }
     TRY_STATUS(check_data_files(exported.program(), outputs_));
     timer_.done("read");
@@ -300,8 +314,13 @@ class Compilation {
   Status write_output(const Executable& executable, Report& report) {
     const auto open = [&](const std::string& path) { return open_output(options_, outputs_, path); };
     PteFile file{.name = options_.output};
-    TRY(file.summary,
-        write_pte_to(open, executable.program(), executable.plan(), options_.output, executable.options()));
+    if (options_.bundle.empty()) {
+      TRY(file.summary,
+          write_pte_to(open, executable.program(), executable.plan(), options_.output, executable.options()));
+    } else {
+      TRY(const std::vector<TestCase> cases, test_cases(executable));
+      TRY(file.summary, write_bundle_to(open, executable, cases, options_.output));
+    }
     if (!options_.debug_map.empty()) {
       TRY_STATUS(outputs_.write(options_.debug_map, debug_map(executable, options_.output)));
     }
@@ -317,6 +336,43 @@ class Compilation {
     return {};
   }
 
+  // Keeps the program after the first pass after which nothing is written in place: the reference kernels execute that alone.
+  void keep_model() {
+    lower_.observe = [this, observe = lower_.observe](std::string_view step, const Program& program) {
+      if (observe) observe(step, program);
+      if (step == "functionalize" && !model_) model_ = clone(program);
+    };
+  }
+
+  static Result<const ExecutionPlan*> bundled_method(const TestCaseFiles& files, const Plan& plan) {
+    std::vector<const ExecutionPlan*> with_inputs;
+    std::vector<std::string_view> names;
+    for (const ExecutionPlan& method : plan.methods) {
+      if (method.name == files.method || (files.method.empty() && plan.methods.size() == 1)) return &method;
+      names.push_back(method.name);
+      if (!method.inputs.empty()) with_inputs.push_back(&method);
+    }
+    if (files.method.empty() && with_inputs.size() == 1) return with_inputs[0];
+    return failure("usage", "--bundle",
+                   files.method.empty() ? fmt::format("{} is for one of several methods", files.inputs)
+                                        : fmt::format("there is no method {}", files.method),
+                   fmt::format("name it with --bundle METHOD=FILE.npz: {}", fmt::join(names, ", ")));
+  }
+
+  Result<std::vector<TestCase>> test_cases(const Executable& executable) const {
+    std::vector<TestCase> cases;
+    for (std::size_t i = 0; i < bundled_.size(); ++i) {
+      const TestCaseFiles& files = options_.bundle[i];
+      TRY(const ExecutionPlan* method, bundled_method(files, executable.plan()));
+      TestCase& test = cases.emplace_back();
+      test.method = method->name;
+      TRY(test.inputs, call_of_arrays(*method, bundled_[i].inputs, files.inputs));
+      if (files.expected.empty()) continue;
+      TRY(test.expected, results_of_arrays(*method, bundled_[i].expected, files.expected));
+    }
+    return model_ ? with_expected_outputs(executable, std::move(cases), &*model_) : cases;
+  }
+
   // Discards everything written so far.
   void forget_written(Report& report) {
     outputs_.drop_written();
@@ -329,6 +385,12 @@ class Compilation {
   const CompileOptions& options_;
   LowerOptions lower_;
   ReportParts parts_;
+  std::optional<Program> model_;  // for expected outputs, if they are wanted
+  struct BundledArrays {
+    NamedArrays inputs;
+    NamedArrays expected;
+  };
+  std::vector<BundledArrays> bundled_;  // as options_.bundle
   OutputSet outputs_;
   std::vector<StepTime> times_;
   StepTimer timer_{times_};

@@ -142,6 +142,7 @@ void bind_data(nb::module_& module);
 void bind_program(nb::module_& module);
 void bind_exported(nb::module_& module);
 void bind_verify(nb::module_& module);
+void bind_bundle(nb::module_& module);
 void bind_backend(nb::module_& module);
 void bind_compiler(nb::module_& module);
 void bind_report(nb::module_& module);

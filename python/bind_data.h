@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bind.h"
 #include "depute/program/data.h"
+#include "depute/program/interpret.h"
 
 namespace depute::python {
 
@@ -12,5 +14,8 @@ struct Constant {
   std::string name;
   TensorData data;
 };
+
+// Values of the reference kernels from Constants, numbers and None.
+std::vector<RuntimeValue> contents_of(const nb::list& objects);
 
 }  // namespace depute::python

@@ -11,6 +11,7 @@ NB_MODULE(_depute, module) {
   depute::python::bind_program(module);
   depute::python::bind_exported(module);
   depute::python::bind_verify(module);
+  depute::python::bind_bundle(module);
   depute::python::bind_report(module);
   depute::python::bind_ledger(module);
   depute::python::bind_backend(module);

@@ -22,6 +22,16 @@ RuntimeValue content_of(nb::handle object) {
   return nb::cast<double>(object);
 }
 
+}  // namespace
+
+std::vector<RuntimeValue> contents_of(const nb::list& objects) {
+  std::vector<RuntimeValue> contents;
+  for (nb::handle object : objects) contents.push_back(content_of(object));
+  return contents;
+}
+
+namespace {
+
 nb::object object_of(const RuntimeValue& content, const std::string& name) {
   if (const auto* data = std::get_if<TensorData>(&content)) return nb::cast(Constant{name, *data});
   if (const auto* truth = std::get_if<bool>(&content)) return nb::bool_(*truth);
@@ -34,12 +44,6 @@ nb::list list_of(std::span<const RuntimeValue> contents, const std::string& name
   nb::list list;
   for (const RuntimeValue& content : contents) list.append(object_of(content, name));
   return list;
-}
-
-std::vector<RuntimeValue> contents_of(const nb::list& objects) {
-  std::vector<RuntimeValue> contents;
-  for (nb::handle object : objects) contents.push_back(content_of(object));
-  return contents;
 }
 
 // Returns the values of the user outputs.

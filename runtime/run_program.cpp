@@ -112,22 +112,25 @@ void load_what_is_used(const ExecutionPlan& method) {
 // A loaded method with all that it refers to, which is destroyed after it.
 class LoadedMethod {
  public:
-  static Result<std::unique_ptr<LoadedMethod>> load(const RunRequest& request, const ExecutionPlan& plan);
+  // `tracer` outlives the method; null: it is not traced.
+  static Result<std::unique_ptr<LoadedMethod>> load(const RunRequest& request, const ExecutionPlan& plan,
+                                                    executorch::etdump::ETDumpGen* tracer);
 
   // Sets the inputs and executes. Returns the time of both.
   Result<std::uint64_t> call(const RunCall& arguments);
   Result<std::vector<RuntimeValue>> outputs();
   RunMemory memory() const;
-  std::vector<std::byte> dump();
 
  private:
-  explicit LoadedMethod(const ExecutionPlan& plan) : plan_(plan) {}
+  LoadedMethod(const ExecutionPlan& plan, executorch::etdump::ETDumpGen* tracer)
+      : plan_(plan), tracer_(tracer) {}
   Status open(const RunRequest& request);
   Status plan_memory(const et::MethodMeta& meta);
   Status provide_outputs(const et::MethodMeta& meta);
   et::EValue input(std::size_t index, const RuntimeValue& argument);
 
   const ExecutionPlan& plan_;
+  executorch::etdump::ETDumpGen* tracer_;
   std::string name_;
   std::optional<BufferDataLoader> loader_;
   std::vector<MmapDataLoader> data_loaders_;
@@ -140,7 +143,6 @@ class LoadedMethod {
   std::vector<et::Span<std::uint8_t>> spans_;
   std::optional<et::HierarchicalAllocator> planned_;
   std::optional<et::MemoryManager> manager_;
-  std::unique_ptr<executorch::etdump::ETDumpGen> tracer_;
   std::vector<AlignedMemory> output_memory_;
   std::vector<AlignedMemory> input_memory_;
   std::vector<TensorPtr> input_tensors_;
@@ -148,9 +150,9 @@ class LoadedMethod {
   RunMemory memory_;
 };
 
-Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(const RunRequest& request,
-                                                         const ExecutionPlan& plan) {
-  std::unique_ptr<LoadedMethod> loaded(new LoadedMethod(plan));
+Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(const RunRequest& request, const ExecutionPlan& plan,
+                                                         executorch::etdump::ETDumpGen* tracer) {
+  std::unique_ptr<LoadedMethod> loaded(new LoadedMethod(plan, tracer));
   TRY_STATUS(loaded->open(request));
   return loaded;
 }
@@ -188,11 +190,10 @@ Status LoadedMethod::open(const RunRequest& request) {
       value_of(program_->method_meta(name_.c_str()), name_, "cannot find the method"));
   TRY_STATUS(plan_memory(meta));
   manager_.emplace(&method_allocator_, &*planned_, &temporary_allocator_);
-  if (request.is_traced) tracer_ = std::make_unique<executorch::etdump::ETDumpGen>();
   const std::uint64_t heap_before = heap_bytes();
-  TRY(et::Method method, value_of(program_->load_method(name_.c_str(), &*manager_, tracer_.get(),
-                                                        maps.empty() ? nullptr : maps[0]),
-                                  name_, "cannot load the method"));
+  TRY(et::Method method,
+      value_of(program_->load_method(name_.c_str(), &*manager_, tracer_, maps.empty() ? nullptr : maps[0]),
+               name_, "cannot load the method"));
   method_.emplace(std::move(method));
   const std::uint64_t heap = heap_bytes() - std::min(heap_before, heap_bytes());
   memory_.method = method_allocator_.used_size();
@@ -238,7 +239,7 @@ et::EValue LoadedMethod::input(std::size_t index, const RuntimeValue& argument) 
   const auto* given = std::get_if<TensorData>(&argument);
   const EValue& value = plan_.values[static_cast<std::size_t>(plan_.inputs[index])];
   if (given == nullptr || value.kind != EValue::Kind::Tensor) return {};
-  const TensorData data = ordered(*given, plan_.tensors[value.first]);
+  const TensorData data = ordered(*given, plan_.tensors[value.first].dim_order);
   const std::span<const std::byte> bytes = data.dense_bytes();
   const PlanTensor& tensor = plan_.tensors[value.first];
   std::vector<executorch::aten::SizesType> sizes;
@@ -304,9 +305,9 @@ RunMemory LoadedMethod::memory() const {
   return memory;
 }
 
-std::vector<std::byte> LoadedMethod::dump() {
-  if (tracer_ == nullptr) return {};
-  const auto result = tracer_->get_etdump_data();
+std::vector<std::byte> dump_of(executorch::etdump::ETDumpGen* tracer) {
+  if (tracer == nullptr) return {};
+  const auto result = tracer->get_etdump_data();
   const auto* bytes = static_cast<const std::byte*>(result.buf);
   std::vector<std::byte> copy(bytes, bytes + result.size);
   std::free(result.buf);
@@ -327,13 +328,19 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
     executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(
         static_cast<std::uint32_t>(request.threads));
 
+  std::unique_ptr<executorch::etdump::ETDumpGen> tracer;
+  if (request.is_traced) tracer = std::make_unique<executorch::etdump::ETDumpGen>();
   RunResult result{.program = request.name, .method = plan.name};
   const Clock::time_point start = Clock::now();
-  TRY(const std::unique_ptr<LoadedMethod> method, LoadedMethod::load(request, plan));
+  TRY(std::unique_ptr<LoadedMethod> method, LoadedMethod::load(request, plan, tracer.get()));
   result.load_ns = ns_since(start);
   result.call_ns.resize(request.calls.size());
   for (std::uint64_t round = 0; round < request.repeat; ++round) {
     for (std::size_t call = 0; call < request.calls.size(); ++call) {
+      if (request.loads_anew && round == 0 && call > 0) {
+        method.reset();  // before the next one takes memory
+        TRY(method, LoadedMethod::load(request, plan, tracer.get()));
+      }
       TRY(const std::uint64_t ns, method->call(request.calls[call]));
       result.call_ns[call].push_back(ns);
       if (round > 0) continue;
@@ -342,7 +349,7 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
     }
   }
   result.memory = method->memory();
-  result.dump = method->dump();
+  result.dump = dump_of(tracer.get());
   return result;
 }
 

@@ -1,7 +1,5 @@
 #include "runtime/tensors.h"
 
-#include <algorithm>
-
 namespace depute {
 
 Result<TensorData> data_of(const executorch::aten::Tensor& tensor, const std::string& where) {
@@ -20,24 +18,6 @@ Result<TensorData> data_of(const executorch::aten::Tensor& tensor, const std::st
     const auto view = dense.dense_bytes();
     return std::vector<std::byte>(view.begin(), view.end());
   }());
-}
-
-TensorData ordered(const TensorData& data, const PlanTensor& tensor) {
-  if (std::ranges::is_sorted(tensor.dim_order)) return data.contiguous();
-  const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
-  TensorData turned = data;
-  turned.type = make_tensor(data.type.dtype, {}, {});
-  Dims sizes;
-  Dims turned_strides;
-  for (const std::uint8_t dim : tensor.dim_order) {
-    sizes.push_back(data.type.sizes[dim]);
-    turned_strides.push_back(strides[dim]);
-  }
-  turned.type = make_tensor(data.type.dtype, std::move(sizes), std::move(turned_strides));
-  TensorData dense = turned.contiguous();
-  dense.type = data.type;
-  dense.type.strides = {};
-  return dense;
 }
 
 }  // namespace depute

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "depute/compiler.h"
+#include "depute/tools/bundle.h"
 #include "depute/tools/byte_ledger.h"
 #include "depute/tools/lock.h"
 #include "depute/tools/profile.h"

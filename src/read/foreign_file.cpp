@@ -35,7 +35,7 @@ constexpr std::array signatures = {
     Signature{0, "\x93NUMPY", {"a NumPy array", load_and_export}},
     Signature{4, "TFL3", {"a TensorFlow Lite model", export_it}},
     Signature{
-        4, "BP08", {"a bundled program of ExecuTorch, compiled already", "give the .pt2 it was made from"}},
+        4, "BP08", {"a bundled program of ExecuTorch, compiled already", "give the .pt2 it was made from; `depute show` prints it"}},
     Signature{257, "ustar", {"a tar archive", unpack_it}},
     Signature{0, "\x1f\x8b", {"compressed by gzip", unpack_it}},
     Signature{0, "\x28\xb5\x2f\xfd", {"compressed by zstd", unpack_it}},

@@ -1,12 +1,14 @@
-// Any bytes as a .pte or .ptd file: read, printed and counted, payloads of delegates too. Nothing may crash,
+// Any bytes as a .pte, .bpte or .ptd file: read, printed and counted, payloads of delegates too. Nothing may crash,
 // what is read must be safe to follow, and a ledger has each byte once.
 #include <cstdint>
 #include <cstdlib>
 
 #include "depute/backend/registry.h"
+#include "depute/tools/bundle.h"
 #include "depute/tools/byte_ledger.h"
 #include "mutate_words.h"
 #include "read/pte.h"
+#include "tools/bundle/bundle_text.h"
 #include "tools/show/show_pte.h"
 
 namespace {
@@ -36,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   auto file = depute::read_pte(bytes, "fuzz.pte");
   if (file) (void)depute::pte_text(*file, bytes, registry);
+  if (auto bundle = depute::read_bundle(bytes, "fuzz.bpte")) (void)depute::bundle_text(*bundle, size);
   check_ledger(bytes, registry);
   return 0;
 }

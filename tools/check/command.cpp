@@ -9,6 +9,7 @@
 #include "read/read_program.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 #include "tools/check/check.h"
 
 namespace depute {
@@ -50,8 +51,9 @@ Result<std::vector<RuntimeTable>> chosen_runtimes(const std::vector<std::string>
 Result<int> run_check(const CheckArguments& arguments, const Registry& registry) {
   TRY(const std::vector<RuntimeTable> runtimes, chosen_runtimes(arguments.runtimes));
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.program));
-  TRY(const PteContents program, read_pte(file->bytes(), arguments.program));
-  TRY(const ProgramNeeds needs, payload_needs(program, file->bytes(), registry));
+  TRY(const std::span<const std::byte> bytes, program_part(file->bytes(), arguments.program));
+  TRY(const PteContents program, read_pte(bytes, arguments.program));
+  TRY(const ProgramNeeds needs, payload_needs(program, bytes, registry));
   std::vector<CheckResult> results;
   for (const RuntimeTable& runtime : runtimes) results.push_back(check_program(program, needs, runtime));
   const int printed =
@@ -67,12 +69,11 @@ std::vector<Option> check_options(CheckArguments& arguments) {
   return {
       {.names = "PROGRAM",
        .target = &arguments.program,
-       .help = "A .pte file; - is standard input",
+       .help = "A .pte or .bpte file; - is standard input",
        .is_required = true},
       {"--runtime", &arguments.runtimes,
        "A version of ExecuTorch's wheel, or a file with lines `kernel NAME`, `backend NAME` and `payload "
-       "BACKEND KIND COUNT`; "
-       "by default all known versions",
+       "BACKEND KIND COUNT`; by default all known versions",
        "VERSION|FILE"},
       color_option(arguments.color),
       {"--json", &arguments.json, "As JSON"},

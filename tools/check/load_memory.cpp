@@ -10,6 +10,7 @@
 #include "plan/plan_text.h"
 #include "support/guarded.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 #include "tools/check/check.h"
 #include "tools/check/method_memory.h"
 
@@ -213,7 +214,8 @@ std::vector<LoadMemory> program_memory(const PteContents& program) {
 
 Result<std::vector<LoadMemory>> load_memory(std::span<const std::byte> file, std::string_view name) {
   return guarded([&]() -> Result<std::vector<LoadMemory>> {
-    TRY(const PteContents program, read_pte(file, std::string(name)));
+    TRY(const std::span<const std::byte> bytes, program_part(file, std::string(name)));
+    TRY(const PteContents program, read_pte(bytes, std::string(name)));
     return program_memory(program);
   });
 }

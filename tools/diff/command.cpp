@@ -10,6 +10,7 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 #include "tools/diff/diff.h"
 
 namespace depute {
@@ -45,7 +46,7 @@ Result<LoweringFacts> lower_facts(RequestArguments request, const std::string& m
 
 Result<LoweringFacts> facts_of(const std::string& path, const RequestArguments& request, Compiler& compiler) {
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
-  const auto bytes = file->bytes();
+  TRY(const std::span<const std::byte> bytes, program_part(file->bytes(), path));
   LoweringFacts facts{.name = path};
   if (is_pte(bytes)) {
     TRY(facts.file, file_facts(bytes, path, compiler.registry()));
@@ -115,7 +116,7 @@ std::vector<Option> diff_options(DiffArguments& arguments) {
       {
           {.names = "BEFORE",
            .target = &arguments.before,
-           .help = "A .pte, a report as JSON, or a model that is lowered (.pt2, .ir)",
+           .help = "A .pte or .bpte, a report as JSON, or a model that is lowered (.pt2, .ir)",
            .is_required = true},
           {.names = "AFTER",
            .target = &arguments.after,

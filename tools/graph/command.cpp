@@ -8,6 +8,7 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 #include "tools/graph/drawing.h"
 
 namespace depute {
@@ -28,8 +29,9 @@ std::vector<std::string> format_names() {
 // Lowers a model first. The drawing shows only owners, so no advice is requested.
 Result<Drawing> drawing_of(const RequestArguments& request, Compiler& compiler) {
   TRY(std::shared_ptr<const MappedFile> file, open_input(request.model));
-  if (is_pte(file->bytes())) {
-    TRY(PteContents pte, read_pte(file->bytes(), request.model));
+  TRY(const std::span<const std::byte> program, program_part(file->bytes(), request.model));
+  if (is_pte(program)) {
+    TRY(PteContents pte, read_pte(program, request.model));
     return draw(pte, request.model);
   }
   TRY(CompileOptions options, read_request(request));
@@ -55,7 +57,7 @@ std::vector<Option> graph_options(GraphArguments& arguments) {
       {
           {.names = "MODEL",
            .target = &arguments.request.model,
-           .help = "A model (.pt2, .ir), which is lowered first, or a .pte",
+           .help = "A model (.pt2, .ir), which is lowered first, or a .pte or .bpte",
            .is_required = true},
           {.names = "--format",
            .target = &arguments.format,

@@ -9,6 +9,7 @@
 #include "support/number_text.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 
 namespace depute {
 namespace {
@@ -37,10 +38,11 @@ Result<std::string> write_payload(const PayloadArguments& arguments) {
   outputs.add_input(arguments.file);
   TRY_STATUS(outputs.reserve("-o", arguments.output));
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.file));
-  TRY(const PteContents pte, read_pte(file->bytes(), arguments.file));
+  TRY(const std::span<const std::byte> program, program_part(file->bytes(), arguments.file));
+  TRY(const PteContents pte, read_pte(program, arguments.file));
   TRY(const ExecutionPlan* method, find_method(pte, arguments.method));
   TRY(const PlanDelegate* delegate, find_delegate(*method, arguments));
-  const std::span<const std::byte> bytes = delegate_bytes(pte, *delegate, file->bytes());
+  const std::span<const std::byte> bytes = delegate_bytes(pte, *delegate, program);
   TRY_STATUS(outputs.write(arguments.output,
                            std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
   TRY_STATUS(outputs.put_in_place());
@@ -57,7 +59,7 @@ std::vector<Option> payload_options(PayloadArguments& arguments) {
   return {
       {.names = "PROGRAM",
        .target = &arguments.file,
-       .help = "A .pte file; - is standard input",
+       .help = "A .pte or .bpte file; - is standard input",
        .is_required = true},
       {"--delegate", &arguments.delegate, "Which delegate of the method, from 0 as `show` counts them", "N"},
       {"--method", &arguments.method, "The method, if there are several", "NAME"},

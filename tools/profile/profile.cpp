@@ -20,6 +20,7 @@
 #include "read/pte.h"
 #include "read/read_debug_map.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 
 namespace depute {
 namespace {
@@ -504,7 +505,8 @@ Result<Profile> profile_of(const ProfileInputs& inputs) {
   if (!inputs.map.empty()) {
     TRY(map, read_debug_map(inputs.map, inputs.map_name));
   } else if (!inputs.program.empty()) {
-    TRY(const PteContents program, read_pte(inputs.program, inputs.program_name));
+    TRY(const std::span<const std::byte> bytes, program_part(inputs.program, inputs.program_name));
+    TRY(const PteContents program, read_pte(bytes, inputs.program_name));
     map = map_of(program);
   }
   return Joiner(inputs, dump, map).run();

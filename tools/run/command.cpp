@@ -2,18 +2,23 @@
 // becomes depute-run (runner.h), which does what they ask.
 //
 //   depute run model.pte --inputs x.npz --outputs y.npz --repeat 20
+//   depute run model.bpte                                              exit code 3 if a test case is wrong
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "cli/commands.h"
+#include "depute/tools/bundle.h"
 #include "depute/tools/profile.h"
 #include "kernels/tensors.h"
 #include "read/npz.h"
 #include "read/pte.h"
 #include "support/mapped_file.h"
+#include "support/number_text.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/bundle/check_case.h"
+#include "tools/bundle/program_part.h"
 #include "tools/run/run.h"
 #include "tools/run/runner.h"
 #include "tools/run/stand_ins.h"
@@ -34,6 +39,8 @@ struct RunArguments {
   std::string runtime;
   std::string etdump;
   std::string debug_map;
+  std::string rtol;
+  std::string atol;
   std::string color = "auto";
   std::uint64_t repeat = 1;
   std::uint64_t top = 10;
@@ -49,7 +56,7 @@ std::vector<Option> run_options(RunArguments& arguments) {
   return {
       {.names = "PROGRAM",
        .target = &arguments.program,
-       .help = "The program to execute, .pte",
+       .help = "The program to execute, .pte; or .bpte, whose test cases are executed and checked",
        .is_required = true},
       {"--inputs", &arguments.inputs,
        "Arrays for the inputs, in order. Each FILE is a call; state is kept from call to call", "FILE.npz"},
@@ -58,6 +65,16 @@ std::vector<Option> run_options(RunArguments& arguments) {
        .help = "One call with random inputs, the same each time; open sizes have their upper bounds",
        .excludes = "--inputs"},
       {"--method", &arguments.method, "Which one to execute, if the program has several", "NAME"},
+      {.names = "--rtol",
+       .target = &arguments.rtol,
+       .help = "Accepted difference of a test case's output, relative to it; by default 1e-05",
+       .value = "NUMBER",
+       .excludes = "--inputs"},
+      {.names = "--atol",
+       .target = &arguments.atol,
+       .help = "Accepted difference besides; by default 1e-08",
+       .value = "NUMBER",
+       .excludes = "--inputs"},
       {"--outputs", &arguments.outputs, "Write the results", "FILE.npz"},
       {.names = "--repeat",
        .target = &arguments.repeat,
@@ -104,13 +121,77 @@ Result<std::vector<RunCall>> calls_of(const RunArguments& arguments, const Execu
   return calls;
 }
 
-Result<RunRequest> request_of(const RunArguments& arguments, std::span<const std::byte> program,
-                              const ExecutionPlan& method) {
-  RunRequest request{.program = program,
+// The file to execute. Of a bundled program without other inputs, the test cases are executed.
+struct RunnableFile {
+  std::shared_ptr<const MappedFile> file;
+  std::span<const std::byte> bytes;  // the .pte
+  PteContents pte;
+  bool has_cases = false;
+  std::vector<TestCase> cases;
+
+  std::vector<TestCase> cases_of(const std::string& method) const {
+    std::vector<TestCase> found;
+    std::ranges::copy_if(cases, std::back_inserter(found),
+                         [&](const TestCase& test) { return test.method == method; });
+    return found;
+  }
+};
+
+Result<RunnableFile> open_program(const RunArguments& arguments) {
+  RunnableFile program;
+  TRY(program.file, open_input(arguments.program));
+  TRY(program.bytes, program_part(program.file->bytes(), arguments.program));
+  TRY(program.pte, read_pte(program.bytes, arguments.program));
+  program.has_cases = is_bundle(program.file->bytes()) && arguments.inputs.empty() && !arguments.is_random;
+  if (program.has_cases) {
+    TRY(Bundle bundle, read_bundle(program.file->bytes(), arguments.program));
+    program.cases = std::move(bundle.cases);
+  } else if (!arguments.rtol.empty() || !arguments.atol.empty()) {
+    return failure("usage", arguments.rtol.empty() ? "--atol" : "--rtol",
+                   "it is for the test cases of a bundled program (.bpte)");
+  }
+  return program;
+}
+
+// The methods to execute: the one that is named, or all with test cases.
+Result<std::vector<const ExecutionPlan*>> methods_of(const RunArguments& arguments,
+                                                     const RunnableFile& program) {
+  if (!program.has_cases || !arguments.method.empty()) {
+    TRY(const ExecutionPlan* method, find_method(program.pte, arguments.method));
+    if (!program.has_cases || !program.cases_of(method->name).empty()) return std::vector{method};
+    return failure("usage", "--method", fmt::format("the bundle has no test cases of {}", method->name),
+                   "give --inputs FILE.npz or --random");
+  }
+  std::vector<const ExecutionPlan*> methods;
+  for (const ExecutionPlan& method : program.pte.methods)
+    if (!program.cases_of(method.name).empty()) methods.push_back(&method);
+  if (methods.empty())
+    return failure("usage", "", fmt::format("{} has no test cases", arguments.program),
+                   "give --inputs FILE.npz or --random");
+  const bool is_for_one =
+      arguments.json || arguments.has_profile || !arguments.outputs.empty() || !arguments.etdump.empty();
+  if (methods.size() == 1 || !is_for_one) return methods;
+  return failure("usage", "--method", "the bundle has test cases of several methods",
+                 "name the one for --json, --outputs, --etdump or --profile");
+}
+
+// The test cases as the method takes them: those of a file need not fit.
+Result<std::vector<TestCase>> fitting_cases(const RunnableFile& program, const ExecutionPlan& method) {
+  std::vector<TestCase> cases = program.cases_of(method.name);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    TRY(cases[i], fitting_case(method, cases[i], fmt::format("test case {} of {}", i, method.name)));
+  }
+  return cases;
+}
+
+Result<RunRequest> request_of(const RunArguments& arguments, const RunnableFile& program,
+                              const ExecutionPlan& method, std::span<const TestCase> cases) {
+  RunRequest request{.program = program.bytes,
                      .name = arguments.program,
                      .method = method.name,
                      .data_files = arguments.ptd,
                      .plugins = arguments.plugins,
+                     .loads_anew = program.has_cases,
                      .repeat = arguments.repeat,
                      .threads = arguments.threads,
                      .is_traced = arguments.has_profile || !arguments.etdump.empty()};
@@ -118,7 +199,11 @@ Result<RunRequest> request_of(const RunArguments& arguments, std::span<const std
     TRY(request.originals, read_stand_ins(arguments.stand_ins, method.name, method.delegates.size()));
     request.stand_ins = arguments.stand_in;
   }
-  TRY(request.calls, calls_of(arguments, method));
+  if (!program.has_cases) {
+    TRY(request.calls, calls_of(arguments, method));
+  } else if (arguments.repeat > 0) {
+    for (const TestCase& test : cases) request.calls.push_back(test.inputs);
+  }
   return request;
 }
 
@@ -152,13 +237,7 @@ Result<std::string> profile_of_run(const RunArguments& arguments, const RunResul
   return profile_text(profile, arguments.top, color);
 }
 
-Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
-  if (!arguments.debug_map.empty() && !arguments.has_profile)
-    return failure("usage", "--debug-map", "it is for --profile, which is not given");
-  if (!arguments.stand_in.empty() && arguments.stand_ins.empty())
-    return failure("usage", "--stand-in",
-                   "it needs --stand-ins FILE, which `depute lower --stand-ins` writes");
-  OutputSet outputs;
+Status reserve_files(const RunArguments& arguments, OutputSet& outputs) {
   for (const std::string& input : {arguments.program, arguments.debug_map, arguments.stand_ins}) {
     if (!input.empty()) outputs.add_input(input);
   }
@@ -167,21 +246,71 @@ Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   }
   if (!arguments.outputs.empty()) TRY_STATUS(outputs.reserve("--outputs", arguments.outputs));
   if (!arguments.etdump.empty()) TRY_STATUS(outputs.reserve("--etdump", arguments.etdump));
-  TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.program));
-  TRY(const PteContents pte, read_pte(file->bytes(), arguments.program));
-  TRY(const ExecutionPlan* method, find_method(pte, arguments.method));
-  TRY(const RunRequest request, request_of(arguments, file->bytes(), *method));
-  TRY(const RunResult result, run_program(request, *method));
+  return {};
+}
+
+Result<CaseTolerance> tolerance_of(const RunArguments& arguments) {
+  CaseTolerance tolerance;
+  if (!arguments.rtol.empty()) {
+    TRY(tolerance.rtol, parse_tolerance("--rtol", arguments.rtol));
+  }
+  if (!arguments.atol.empty()) {
+    TRY(tolerance.atol, parse_tolerance("--atol", arguments.atol));
+  }
+  return tolerance;
+}
+
+// Test cases that are checked, and those of them that are right.
+struct Score {
+  std::size_t checked = 0;
+  std::size_t right = 0;
+};
+
+void check_cases(RunResult& result, std::span<const TestCase> cases, const CaseTolerance& tolerance,
+                 Score& score) {
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    std::vector<OutputError>& verdicts = result.verdicts.emplace_back();
+    if (cases[i].expected.empty()) continue;
+    verdicts = check_case(cases[i], result.outputs[i], tolerance);
+    ++score.checked;
+    score.right += std::ranges::all_of(verdicts, &OutputError::is_right) ? 1U : 0U;
+  }
+}
+
+Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
+  if (!arguments.debug_map.empty() && !arguments.has_profile)
+    return failure("usage", "--debug-map", "it is for --profile, which is not given");
+  if (!arguments.stand_in.empty() && arguments.stand_ins.empty())
+    return failure("usage", "--stand-in",
+                   "it needs --stand-ins FILE, which `depute lower --stand-ins` writes");
+  TRY(const CaseTolerance tolerance, tolerance_of(arguments));
+  OutputSet outputs;
+  TRY_STATUS(reserve_files(arguments, outputs));
+  TRY(const RunnableFile program, open_program(arguments));
+  TRY(const std::vector<const ExecutionPlan*> methods, methods_of(arguments, program));
   std::FILE* stream =
       is_standard_output(arguments.outputs) || is_standard_output(arguments.etdump) ? stderr : stdout;
   const bool color = has_color(stream, arguments.color);
-  std::string text = arguments.json ? run_json(result) : run_text(result, color);
-  if (arguments.has_profile) {
-    TRY(const std::string profile, profile_of_run(arguments, result, file->bytes(), color));
-    text += profile;
+  std::string text;
+  Score score;
+  for (const ExecutionPlan* method : methods) {
+    TRY(const std::vector<TestCase> cases, fitting_cases(program, *method));
+    TRY(const RunRequest request, request_of(arguments, program, *method, cases));
+    TRY(RunResult result, run_program(request, *method));
+    if (program.has_cases) check_cases(result, cases, tolerance, score);
+    text += arguments.json ? run_json(result) : run_text(result, color);
+    if (arguments.has_profile) {
+      TRY(const std::string profile, profile_of_run(arguments, result, program.bytes, color));
+      text += profile;
+    }
+    if (methods.size() == 1) TRY_STATUS(write_outputs(arguments, result, outputs));
   }
-  TRY_STATUS(write_outputs(arguments, result, outputs));
-  return print_to(stream, text);
+  if (score.checked > 0 && !arguments.json)
+    text += fmt::format("{} of {} within rtol {}, atol {}\n", score.right, plural(score.checked, "test case"),
+                        tolerance.rtol, tolerance.atol);
+  const int printed = print_to(stream, text);
+  if (printed != exit_done) return printed;
+  return score.right == score.checked ? exit_done : exit_require;
 }
 
 Command make_run_command(std::function<Result<int>(const RunArguments&)> execute) {

@@ -19,6 +19,8 @@
 #include "depute/program/interpret.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
+#include "depute/tools/bundle.h"
+#include "depute/tools/verify.h"
 #include "schema/execution_plan.h"
 
 namespace depute {
@@ -38,9 +40,11 @@ struct RunRequest {
   std::vector<std::string> stand_ins = {};
   bool keeps_backends =
       false;  // true: backends that ExecuTorch's package has are loaded before it is known what is lacking
-  std::vector<RunCall> calls = {};  // state is kept from call to call
-  std::uint64_t repeat = 1;         // how often all calls are made; results are those of the first time
-  int threads = 0;                  // 0: as many as the runtime chooses
+  std::vector<RunCall> calls = {};  // state is kept from call to call, unless:
+  bool loads_anew =
+      false;  // true: each call is the first one of a loaded method, when calls are made the first time
+  std::uint64_t repeat = 1;  // how often all calls are made; results are those of the first time
+  int threads = 0;           // 0: as many as the runtime chooses
   bool is_traced = false;
 };
 
@@ -62,6 +66,8 @@ struct RunResult {
   RunMemory memory = {};
   std::vector<std::vector<RuntimeValue>> outputs = {};  // of each call
   std::vector<std::byte> dump = {};                     // ETDump, if traced
+  // Of each call, if the calls are the test cases of a bundled program: the verdicts of its outputs; none if nothing is expected.
+  std::vector<std::vector<OutputError>> verdicts = {};
 };
 
 // "forward(f32[2, 16]) -> (f32[2, 4])", with upper bounds for sizes that are open.
@@ -72,9 +78,20 @@ std::string signature(const ExecutionPlan& method);
 Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
                                const std::string& file);
 
+// Outputs of a call, as call_of_arrays() reads its inputs.
+Result<RunCall> results_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
+                                  const std::string& file);
+
 // A call with random numbers, the same each time: floats of a normal distribution, integers and bools 0 or 1. Open sizes
 // have their upper bounds, and inputs that are numbers the value that they were exported with: a runtime takes no other.
 Result<RunCall> random_call(const ExecutionPlan& method);
+
+// The test case with its values as the method takes and returns them. Fails with the signature if they do not fit, as
+// bundle_program() does. `place` names the test case.
+Result<TestCase> fitting_case(const ExecutionPlan& method, const TestCase& test, const std::string& place);
+
+// The elements one after the other in this order of dimensions, as the runtime takes them.
+TensorData ordered(const TensorData& data, std::span<const std::uint8_t> order);
 
 // A number as a tensor without dimensions; none has no storage.
 TensorData as_tensor(const RuntimeValue& value);
@@ -84,6 +101,9 @@ NamedArrays result_arrays(const RunResult& result);
 
 // Element types that numpy lacks become f32.
 NamedArrays for_numpy(NamedArrays arrays);
+
+// "f32[2, 4], mean -1.52, deviation 0.348, -2.11 to -0.934"
+std::string statistics_text(const TensorData& data);
 
 std::string run_text(const RunResult& result, bool has_color);
 std::string run_json(const RunResult& result);

@@ -18,8 +18,23 @@
 namespace depute {
 namespace {
 
-const EValue& input_value(const ExecutionPlan& method, std::size_t input) {
-  return method.values[static_cast<std::size_t>(method.inputs[input])];
+// An input or an output of a method.
+struct Slot {
+  std::string_view word;  // "input"
+  std::size_t number = 0;
+  std::int32_t index = 0;  // of its value
+};
+
+Slot input_slot(const ExecutionPlan& method, std::size_t number) {
+  return {"input", number, method.inputs[number]};
+}
+
+Slot output_slot(const ExecutionPlan& method, std::size_t number) {
+  return {"output", number, method.outputs[number]};
+}
+
+const EValue& value_of(const ExecutionPlan& method, const Slot& slot) {
+  return method.values[static_cast<std::size_t>(slot.index)];
 }
 
 std::string value_text(const ExecutionPlan& method, std::int32_t index) {
@@ -54,9 +69,9 @@ struct Expected {
   const PlanTensor* tensor = nullptr;  // null: a number
 };
 
-Result<Expected> expected_input(const ExecutionPlan& method, std::size_t input) {
-  const EValue& value = input_value(method, input);
-  const std::string where = fmt::format("input {} of {}", input, method.name);
+Result<Expected> expected_at(const ExecutionPlan& method, const Slot& slot) {
+  const EValue& value = value_of(method, slot);
+  const std::string where = fmt::format("{} {} of {}", slot.word, slot.number, method.name);
   switch (value.kind) {
     case EValue::Kind::Int:
       return Expected{.dtype = ScalarType::I64};
@@ -74,7 +89,7 @@ Result<Expected> expected_input(const ExecutionPlan& method, std::size_t input) 
     default:
       return failure(
           "run", where,
-          fmt::format("inputs of the kind '{}' are not supported", value_text(method, method.inputs[input])),
+          fmt::format("{}s of the kind '{}' are not supported", slot.word, value_text(method, slot.index)),
           "tensors and numbers are");
   }
 }
@@ -89,16 +104,18 @@ bool fits(const TensorType& type, const PlanTensor& tensor) {
   return true;
 }
 
-Result<RuntimeValue> argument(const ExecutionPlan& method, std::size_t input, const std::string& name,
-                              const TensorData& data, const std::string& file) {
-  TRY(const Expected expected, expected_input(method, input));
+// `name` says which array of `file` it is; it may be empty.
+Result<RuntimeValue> fitting(const ExecutionPlan& method, const Slot& slot, std::string_view name,
+                             const TensorData& data, const std::string& file) {
+  TRY(const Expected expected, expected_at(method, slot));
   const bool has_dtype = data.type.dtype == expected.dtype;
   const bool has_sizes =
       expected.tensor == nullptr ? data.type.rank() == 0 : fits(data.type, *expected.tensor);
   if (!has_dtype || !has_sizes)
     return failure("usage", file,
-                   fmt::format("input {} ('{}') is {}, not {}", input, name, str(data.type),
-                               value_text(method, method.inputs[input])),
+                   fmt::format("{} {}{} is {}, not {}", slot.word, slot.number,
+                               name.empty() ? "" : fmt::format(" ('{}')", name), str(data.type),
+                               value_text(method, slot.index)),
                    signature(method));
   if (expected.tensor != nullptr) return data.contiguous();
   if (expected.dtype == ScalarType::F64) return internal::Elements<double>(data)[0];
@@ -106,14 +123,8 @@ Result<RuntimeValue> argument(const ExecutionPlan& method, std::size_t input, co
   return expected.dtype == ScalarType::Bool ? RuntimeValue(number != 0) : RuntimeValue(number);
 }
 
-bool is_none(const ExecutionPlan& method, std::size_t input) {
-  return input_value(method, input).kind == EValue::Kind::Null;
-}
-
-std::size_t inputs_with_data(const ExecutionPlan& method) {
-  std::size_t count = 0;
-  for (std::size_t input = 0; input < method.inputs.size(); ++input) count += is_none(method, input) ? 0 : 1;
-  return count;
+bool is_none(const ExecutionPlan& method, const Slot& slot) {
+  return value_of(method, slot).kind == EValue::Kind::Null;
 }
 
 RuntimeValue exported_number(const EValue& value) {
@@ -150,32 +161,61 @@ std::string signature(const ExecutionPlan& method) {
                      values_text(method, method.outputs));
 }
 
-Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
-                               const std::string& file) {
-  const std::size_t wanted = inputs_with_data(method);
+namespace {
+
+// One array for each of the slots that is not none.
+Result<RunCall> values_of_arrays(const ExecutionPlan& method, std::span<const Slot> slots,
+                                 const NamedArrays& arrays, const std::string& file, std::string_view word) {
+  const auto wanted = static_cast<std::size_t>(
+      std::ranges::count_if(slots, [&](const Slot& slot) { return !is_none(method, slot); }));
   if (arrays.size() != wanted)
     return failure("usage", file,
-                   fmt::format("{} for {}", plural(arrays.size(), "array"), plural(wanted, "input")),
+                   fmt::format("{} for {}", plural(arrays.size(), "array"), plural(wanted, word)),
                    signature(method));
-  RunCall call(method.inputs.size());
+  RunCall call(slots.size());
   const std::vector<std::size_t> order = in_order(arrays);
   auto next = order.begin();
-  for (std::size_t input = 0; input < call.size(); ++input) {
-    if (is_none(method, input)) continue;
+  for (const Slot& slot : slots) {
+    if (is_none(method, slot)) continue;
     const auto& [name, data] = arrays[*next++];
-    TRY(call[input], argument(method, input, name, data, file));
+    TRY(call[slot.number], fitting(method, slot, name, data, file));
   }
   return call;
+}
+
+std::vector<Slot> input_slots(const ExecutionPlan& method) {
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < method.inputs.size(); ++i) slots.push_back(input_slot(method, i));
+  return slots;
+}
+
+std::vector<Slot> output_slots(const ExecutionPlan& method) {
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < method.outputs.size(); ++i) slots.push_back(output_slot(method, i));
+  return slots;
+}
+
+}  // namespace
+
+Result<RunCall> call_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
+                               const std::string& file) {
+  return values_of_arrays(method, input_slots(method), arrays, file, "input");
+}
+
+Result<RunCall> results_of_arrays(const ExecutionPlan& method, const NamedArrays& arrays,
+                                  const std::string& file) {
+  return values_of_arrays(method, output_slots(method), arrays, file, "output");
 }
 
 Result<RunCall> random_call(const ExecutionPlan& method) {
   std::mt19937_64 random(0);
   RunCall call(method.inputs.size());
   for (std::size_t input = 0; input < method.inputs.size(); ++input) {
-    if (is_none(method, input)) continue;
-    TRY(const Expected expected, expected_input(method, input));
+    const Slot slot = input_slot(method, input);
+    if (is_none(method, slot)) continue;
+    TRY(const Expected expected, expected_at(method, slot));
     if (expected.tensor == nullptr) {
-      call[input] = exported_number(input_value(method, input));
+      call[input] = exported_number(value_of(method, slot));
       continue;
     }
     Dims sizes;
@@ -200,6 +240,98 @@ Result<RunCall> random_call(const ExecutionPlan& method) {
     call[input] = make_data(make_tensor(expected.dtype, std::move(sizes)), std::move(bytes));
   }
   return call;
+}
+
+namespace {
+
+bool has_elements(const RuntimeValue& value) {
+  const auto* data = std::get_if<TensorData>(&value);
+  if (data == nullptr) return !std::holds_alternative<std::monostate>(value);
+  return data->storage != nullptr && !data->storage->is_elided() && data->type.is_static() &&
+         fits_storage(*data);
+}
+
+std::string number_text(const RuntimeValue& value) {
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  return fmt::format("{}", std::get<std::int64_t>(value));
+}
+
+Result<RunCall> fitting_values(const ExecutionPlan& method, std::span<const Slot> slots,
+                               std::span<const RuntimeValue> values, const std::string& place,
+                               std::string_view word) {
+  if (values.size() != slots.size())
+    return failure("usage", place,
+                   fmt::format("{} for {}", plural(values.size(), "value"), plural(slots.size(), word)),
+                   signature(method));
+  RunCall call;
+  for (const Slot& slot : slots) {
+    TRY_STATUS(expected_at(method, slot));
+    const RuntimeValue& value = values[slot.number];
+    if (!has_elements(value))
+      return failure("usage", place, fmt::format("{} {} has no elements", word, slot.number),
+                     signature(method));
+    TRY(RuntimeValue fitted, fitting(method, slot, "", as_tensor(value), place));
+    call.push_back(std::move(fitted));
+  }
+  return call;
+}
+
+// Runtimes take no other number than the exported one, and compare tensors alone.
+Status check_numbers(const ExecutionPlan& method, const TestCase& test, const std::string& place) {
+  for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+    if (std::holds_alternative<TensorData>(test.inputs[i])) continue;
+    const std::string given = number_text(test.inputs[i]);
+    const std::string exported = number_text(exported_number(value_of(method, input_slot(method, i))));
+    if (given != exported)
+      return failure("usage", place, fmt::format("input {} is {}, not {}", i, given, exported),
+                     "a runtime accepts only the number that the model was exported with");
+  }
+  for (std::size_t i = 0; i < test.expected.size(); ++i) {
+    if (!std::holds_alternative<TensorData>(test.expected[i]))
+      return failure("bundle", place, fmt::format("output {} of {} is a number", i, method.name),
+                     "a bundle has expected outputs only of methods whose outputs are all tensors");
+  }
+  return {};
+}
+
+}  // namespace
+
+namespace {
+
+Result<TestCase> fitting(const ExecutionPlan& method, const TestCase& test, const std::string& place) {
+  TestCase result{.method = method.name};
+  TRY(result.inputs, fitting_values(method, input_slots(method), test.inputs, place, "input"));
+  if (!test.expected.empty()) {
+    TRY(result.expected, fitting_values(method, output_slots(method), test.expected, place, "output"));
+  }
+  TRY_STATUS(check_numbers(method, result, place));
+  return result;
+}
+
+}  // namespace
+
+Result<TestCase> fitting_case(const ExecutionPlan& method, const TestCase& test, const std::string& place) {
+  Result<TestCase> result = fitting(method, test, place);
+  if (!result) result.error().code = "bundle";  // values of a file or of a program, not of a command line
+  return result;
+}
+
+TensorData ordered(const TensorData& data, std::span<const std::uint8_t> order) {
+  if (std::ranges::is_sorted(order)) return data.contiguous();
+  const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
+  TensorData turned = data;
+  Dims sizes;
+  Dims turned_strides;
+  for (const std::uint8_t dim : order) {
+    sizes.push_back(data.type.sizes[dim]);
+    turned_strides.push_back(strides[dim]);
+  }
+  turned.type = make_tensor(data.type.dtype, std::move(sizes), std::move(turned_strides));
+  TensorData dense = turned.contiguous();
+  dense.type = data.type;
+  dense.type.strides = {};
+  return dense;
 }
 
 TensorData as_tensor(const RuntimeValue& value) {

@@ -52,18 +52,6 @@ Statistics statistics_of(const TensorData& data) {
   return result;
 }
 
-std::string output_text(const TensorData& output) {
-  if (output.storage == nullptr) return "none";
-  const Statistics of = statistics_of(output);
-  std::string text = str(output.type);
-  if (of.count == 1) text += fmt::format(", {:.6g}", of.mean);
-  if (of.count > 1)
-    text += fmt::format(", mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", of.mean, of.deviation, of.min,
-                        of.max);
-  if (of.not_finite > 0) text += fmt::format(", {} not finite", of.not_finite);
-  return text;
-}
-
 struct Times {
   std::uint64_t median = 0;
   std::uint64_t least = 0;
@@ -86,22 +74,39 @@ double milliseconds(std::uint64_t ns) {
 
 struct OutputFields {
   TensorData data;
+  const OutputError* verdict = nullptr;
 };
 
 void fields(FieldWriter& visit, const OutputFields& output) {
   if (output.data.storage == nullptr) {
     visit("type", "none");
-    return;
+  } else {
+    const Statistics of = statistics_of(output.data);
+    visit("type", str(output.data.type), "elements", of.count + of.not_finite, "not_finite", of.not_finite,
+          "mean", of.mean, "deviation", of.deviation, "min", of.min, "max", of.max);
   }
-  const Statistics of = statistics_of(output.data);
-  visit("type", str(output.data.type), "elements", of.count + of.not_finite, "not_finite", of.not_finite,
-        "mean", of.mean, "deviation", of.deviation, "min", of.min, "max", of.max);
+  if (output.verdict == nullptr) return;
+  visit("right", output.verdict->is_right, "note", output.verdict->note);
+  if (std::isfinite(output.verdict->absolute)) visit("difference", output.verdict->absolute);
 }
 
 struct CallFields {
   std::vector<std::uint64_t> ns;
   std::vector<OutputFields> outputs;
 };
+
+// Null for an output of no test case, or without an expected one.
+const OutputError* verdict_of(const RunResult& result, std::size_t call, std::size_t output) {
+  const bool has_verdict = call < result.verdicts.size() && output < result.verdicts[call].size();
+  return has_verdict ? &result.verdicts[call][output] : nullptr;
+}
+
+std::string verdict_text(const OutputError* verdict) {
+  if (verdict == nullptr) return {};
+  const std::string_view word = verdict->is_right ? "right" : "WRONG";
+  if (!verdict->note.empty()) return fmt::format("; {}: {}", word, verdict->note);
+  return fmt::format("; largest difference {:.3g}: {}", verdict->absolute, word);
+}
 
 void fields(FieldWriter& visit, const CallFields& call) {
   visit("ns", call.ns, "outputs", call.outputs);
@@ -118,10 +123,23 @@ static void fields(FieldWriter& visit, const RunResult& result) {
   std::vector<CallFields> calls;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     calls.push_back({.ns = result.call_ns[i], .outputs = {}});
-    for (const RuntimeValue& output : result.outputs[i]) calls.back().outputs.push_back({as_tensor(output)});
+    for (std::size_t k = 0; k < result.outputs[i].size(); ++k)
+      calls.back().outputs.push_back({as_tensor(result.outputs[i][k]), verdict_of(result, i, k)});
   }
   visit("version", 1, "program", result.program, "method", result.method, "load_ns", result.load_ns, "memory",
         result.memory, "calls", calls);
+}
+
+std::string statistics_text(const TensorData& data) {
+  if (data.storage == nullptr) return "none";
+  const Statistics of = statistics_of(data);
+  std::string text = str(data.type);
+  if (of.count == 1) text += fmt::format(", {:.6g}", of.mean);
+  if (of.count > 1)
+    text += fmt::format(", mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", of.mean, of.deviation, of.min,
+                        of.max);
+  if (of.not_finite > 0) text += fmt::format(", {} not finite", of.not_finite);
+  return text;
 }
 
 std::string run_json(const RunResult& result) {
@@ -138,9 +156,11 @@ std::string run_text(const RunResult& result, bool has_color) {
                          milliseconds(times.most));
   document.line(title);
   for (std::size_t call = 0; call < result.outputs.size(); ++call) {
-    const std::string of_call = result.outputs.size() > 1 ? fmt::format("call {}, ", call) : "";
+    std::string of_call = result.outputs.size() > 1 ? fmt::format("call {}, ", call) : "";
+    if (!result.verdicts.empty()) of_call = fmt::format("test case {}, ", call);
     for (std::size_t i = 0; i < result.outputs[call].size(); ++i)
-      document.print("  {}output {}: {}", of_call, i, output_text(as_tensor(result.outputs[call][i])));
+      document.print("  {}output {}: {}{}", of_call, i, statistics_text(as_tensor(result.outputs[call][i])),
+                     verdict_text(verdict_of(result, call, i)));
   }
   const RunMemory& memory = result.memory;
   document.print("Loaded in {:.3f} ms; the process took {} at most", milliseconds(result.load_ns),

@@ -4,11 +4,14 @@
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
 #include "depute/program/text.h"
+#include "depute/tools/bundle.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 #include "read/read_program.h"
 #include "support/mapped_file.h"
 #include "support/try.h"
+#include "tools/bundle/bundle_text.h"
+#include "tools/bundle/program_part.h"
 #include "tools/show/program_json.h"
 #include "tools/show/show_pte.h"
 
@@ -26,7 +29,7 @@ struct ShowArguments {
 std::vector<Option> show_options(ShowArguments& arguments) {
   return {{.names = "FILE",
            .target = &arguments.file,
-           .help = "A .pt2, .pte, .ptd or .ir file; - is standard input",
+           .help = "A .pt2, .pte, .bpte, .ptd or .ir file; - is standard input",
            .may_be_empty = true,
            .is_required = true},
           {"--data", &arguments.data, "Print all constants whole, so that the text can be compiled"},
@@ -45,9 +48,9 @@ Result<std::string> show_program(const ShowArguments& arguments, std::shared_ptr
 
 Result<std::string> show(const ShowArguments& arguments, const Registry& registry) {
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.file));
-  const auto bytes = file->bytes();
+  TRY(const std::span<const std::byte> bytes, program_part(file->bytes(), arguments.file));
   if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments, file);
-  if (arguments.json) return failure("usage", "--json", ".pte and .ptd files are shown as text only");
+  if (arguments.json) return failure("usage", "--json", ".pte, .bpte and .ptd files are shown as text only");
   if (is_ptd(bytes)) {
     TRY(const PtdFile ptd, read_ptd(bytes, arguments.file));
     return ptd_text(ptd);
@@ -55,7 +58,9 @@ Result<std::string> show(const ShowArguments& arguments, const Registry& registr
   TRY(const PteContents pte, read_pte(bytes, arguments.file));
   Result<std::string> text = pte_text(pte, bytes, registry);
   if (!text) text.error().where = fmt::format("{}: {}", arguments.file, text.error().where);
-  return text;
+  if (!text || !is_bundle(file->bytes())) return text;
+  TRY(const Bundle bundle, read_bundle(file->bytes(), arguments.file));
+  return bundle_text(bundle, file->bytes().size()) + *text;
 }
 
 Result<int> run_show(const ShowArguments& arguments, const Registry& registry) {
@@ -67,7 +72,7 @@ Result<int> run_show(const ShowArguments& arguments, const Registry& registry) {
 
 Command show_command(const Compiler& compiler) {
   return make_command<ShowArguments>(
-      "show", "Print a .pt2, .pte or .ir file as text", show_options,
+      "show", "Print a .pt2, .pte, .bpte or .ir file as text", show_options,
       [&compiler](const ShowArguments& arguments) { return run_show(arguments, compiler.registry()); });
 }
 

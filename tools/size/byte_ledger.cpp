@@ -14,10 +14,13 @@
 #include <utility>
 
 #include "depute/program/result.h"
+#include "depute/tools/bundle.h"
 #include "plan/plan_text.h"
 #include "support/guarded.h"
 #include "support/number_text.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
+#include "tools/check/method_memory.h"
 #include "tools/document/document.h"
 #include "tools/size/ledger_files.h"
 #include "tools/size/weight_names.h"
@@ -26,7 +29,7 @@ namespace depute {
 namespace {
 
 // The group in the text to which a kind belongs.
-enum class Place : std::uint8_t { File, OwnMethod, Weights, Delegates, Padding };
+enum class Place : std::uint8_t { File, OwnMethod, Weights, Delegates, TestCases, Padding };
 
 struct KindRow {
   LedgerKind kind;
@@ -55,6 +58,8 @@ constexpr std::array kind_rows = {
     KindRow{LedgerKind::Payload, "payload", Place::Delegates},
     KindRow{LedgerKind::PayloadHeader, "payload header", Place::Delegates},
     KindRow{LedgerKind::PayloadTables, "payload tables", Place::Delegates},
+    KindRow{LedgerKind::Bundle, "bundle", Place::TestCases},
+    KindRow{LedgerKind::BundledCase, "test case", Place::TestCases},
     KindRow{LedgerKind::UnusedSegment, "unused segment", Place::Padding},
     KindRow{LedgerKind::Padding, "padding", Place::Padding},
     KindRow{LedgerKind::Unclaimed, "unclaimed", Place::Padding},
@@ -78,6 +83,8 @@ std::string group_of(const LedgerEntry& entry) {
       return "weights";
     case Place::Delegates:
       return "delegates";
+    case Place::TestCases:
+      return "test cases";
     case Place::Padding:
       return "padding and unused";
   }
@@ -189,13 +196,16 @@ Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view
       TRY(const PtdFile ptd, read_ptd(file, std::string(name)));
       return ledger_of_ptd(ptd, file, name);
     }
-    if (!is_pte(file))
+    TRY(const std::span<const std::byte> program, program_part(file, std::string(name)));
+    if (!is_pte(program))
       return failure("size", name, "this is neither a .pte nor a .ptd file",
                      "give what `depute lower` wrote of the model");
-    TRY(const PteContents pte, read_pte(file, std::string(name)));
-    TRY(ByteLedger ledger, ledger_of_pte(pte, file, name, registry));
+    TRY(const PteContents pte, read_pte(program, std::string(name)));
+    TRY(ByteLedger ledger, ledger_of_pte(pte, program, name, registry));
     ledger.load_memory = program_memory(pte);
-    return ledger;
+    if (!is_bundle(file)) return ledger;
+    TRY(const Bundle bundle, read_bundle(file, std::string(name)));
+    return ledger_of_bundle(std::move(ledger), bundle, file);
   });
 }
 

@@ -1,9 +1,10 @@
-// The ledgers of both file formats, based on their readers' results.
+// The ledgers of all file formats, based on their readers' results.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
+#include "depute/tools/bundle.h"
 #include "depute/tools/byte_ledger.h"
 #include "read/ptd.h"
 #include "read/pte.h"
@@ -15,6 +16,9 @@ Result<ByteLedger> ledger_of_pte(const PteContents& file, std::span<const std::b
                                  std::string_view name, const Registry& registry);
 Result<ByteLedger> ledger_of_ptd(const PtdFile& file, std::span<const std::byte> bytes,
                                  std::string_view name);
+
+// Adds the rest of a bundled program to the ledger of its .pte. `bundle` was read from `bytes`.
+ByteLedger ledger_of_bundle(ByteLedger program, const Bundle& bundle, std::span<const std::byte> bytes);
 
 // A segment's position in the file.
 struct PlacedSegment {

@@ -4,7 +4,6 @@
 //   depute verify model.pt2 model.pte --backend xnnpack --inputs x.npz
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -17,6 +16,7 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/bundle/program_part.h"
 #include "tools/run/run.h"
 #include "tools/run/runner.h"
 #include "tools/run/stand_ins.h"
@@ -44,7 +44,10 @@ std::vector<Option> verify_options(VerifyArguments& arguments) {
         .target = &arguments.request.model,
         .help = "The .pt2 or .ir file from which the .pte was lowered",
         .is_required = true},
-       {.names = "PTE", .target = &arguments.pte, .help = "The program to check", .is_required = true},
+       {.names = "PTE",
+        .target = &arguments.pte,
+        .help = "The program to check, .pte or .bpte",
+        .is_required = true},
        {"--inputs", &arguments.inputs, "Arrays for the inputs, in order; by default random numbers",
         "FILE.npz"},
        {"--method", &arguments.method, "Which one to check, if the program has several", "NAME"},
@@ -62,17 +65,10 @@ std::vector<Option> verify_options(VerifyArguments& arguments) {
       lowering_options(arguments.request));
 }
 
-Result<double> tolerance_of(const std::string& text) {
-  double tolerance = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance);
-  if (error == std::errc() && end == text.data() + text.size() && tolerance >= 0) return tolerance;
-  return failure("usage", "--tolerance", fmt::format("'{}' is not a number of 0 or more", text));
-}
-
 Status check_arguments(const VerifyArguments& arguments) {
   if (arguments.request.model == "-" || arguments.pte == "-")
     return failure("usage", "-", "what is compared has to be a file");
-  TRY_STATUS(tolerance_of(arguments.tolerance));
+  TRY_STATUS(parse_tolerance("--tolerance", arguments.tolerance));
   TRY_STATUS(read_request(arguments.request));
   return {};
 }
@@ -164,15 +160,16 @@ Result<std::vector<RuntimeValue>> Verifier::outputs_of(const RunnablePte& pte, c
 }
 
 Result<Verification> Verifier::run() {
-  TRY(const double tolerance, tolerance_of(arguments_.tolerance));
+  TRY(const double tolerance, parse_tolerance("--tolerance", arguments_.tolerance));
   TRY_STATUS(lower());
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments_.pte));
-  TRY(const PteContents contents, read_pte(file->bytes(), arguments_.pte));
+  TRY(const std::span<const std::byte> program, program_part(file->bytes(), arguments_.pte));
+  TRY(const PteContents contents, read_pte(program, arguments_.pte));
   TRY(const ExecutionPlan* method, find_method(contents, arguments_.method));
   TRY(const RunCall inputs, call_for(*method));
-  const bool is_lowered_so = std::ranges::equal(file->bytes(), lowered_);
+  const bool is_lowered_so = std::ranges::equal(program, lowered_);
   TRY(const std::vector<RuntimeValue> expected, reference_outputs(*model_, method->name, inputs));
-  const RunnablePte given{file->bytes(), is_lowered_so ? &*executable_ : nullptr};
+  const RunnablePte given{program, is_lowered_so ? &*executable_ : nullptr};
   TRY(const std::vector<RuntimeValue> actual, outputs_of(given, method->name, inputs));
   Verification verification{.reference = "Depute's reference kernels",
                             .outputs = compare_outputs(expected, actual, tolerance)};

@@ -17,6 +17,13 @@
 
 namespace depute {
 
+// Arrays of a test case (.npz) for a bundled program: the inputs of a method in order, and its expected outputs.
+struct TestCaseFiles {
+  std::string method = {};    // empty: the only method, or the only one with inputs
+  std::string inputs = {};    // as for `depute run --inputs`
+  std::string expected = {};  // empty: the reference kernels compute them
+};
+
 // Options of compile(). The path "-" is standard input or standard output.
 struct CompileOptions {
   std::string input = {};  // .pt2 or .ir; may be empty when methods are given
@@ -34,8 +41,11 @@ struct CompileOptions {
   std::string output = {};
   std::vector<DataFile> ptd = {};  // files for constants and delegate data; other data stay in the output
   std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON
-  std::string stand_ins = {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
+  std::string stand_ins =
+      {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
   std::string debug_map = {};  // JSON file that maps instructions of the output to the model's source lines
+  std::vector<TestCaseFiles> bundle =
+      {};  // if there are any, the output is a bundled program (.bpte) with them
   // Parts of the result's report that nothing above asks for.
   ReportParts parts = {};
   WriteOptions write = {};  // `jobs` and `ptd` are taken from lower.jobs and `ptd` above

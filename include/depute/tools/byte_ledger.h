@@ -1,4 +1,4 @@
-// ByteLedger: attributes each byte of a .pte or .ptd file to exactly one entry.
+// ByteLedger: attributes each byte of a .pte, .bpte or .ptd file to exactly one entry.
 //
 //   DEPUTE_TRY(ByteLedger ledger, byte_ledger(bytes, "model.pte", compiler.registry()));
 //   for (const LedgerEntry& entry : ledger.entries) total += entry.bytes;   // == ledger.bytes, always
@@ -48,13 +48,16 @@ enum class LedgerKind : std::uint8_t {
   Payload,  // payload whose backend does not list its parts
   PayloadHeader,
   PayloadTables,
+  // --- a bundled program, around its .pte
+  Bundle,       // tables of the bundle itself
+  BundledCase,  // inputs and expected outputs of a test case
   // --- unused bytes
   UnusedSegment,
   Padding,   // zeros between other entries, for alignment
   Unclaimed  // nonzero bytes that no known part of the format refers to
 };
 
-inline constexpr int ledger_kind_count = 23;
+inline constexpr int ledger_kind_count = 25;
 
 DEPUTE_API std::string_view name(LedgerKind kind);  // "payload constant"
 
@@ -80,11 +83,11 @@ struct Duplicate {
 
 struct DEPUTE_API ByteLedger {
   std::string file = {};    // name passed to byte_ledger()
-  std::string format = {};  // "pte" or "ptd"
+  std::string format = {};  // "pte", "bpte" or "ptd"
   std::uint64_t bytes = 0;
   std::vector<LedgerEntry> entries = {};     // by offset, without gaps from 0 to the end of the file
   std::vector<Duplicate> duplicates = {};    // largest saving first
-  std::vector<LoadMemory> load_memory = {};  // of a .pte
+  std::vector<LoadMemory> load_memory = {};  // of a .pte or .bpte
 
   std::uint64_t savable() const;  // bytes, sum over all duplicates
 };

@@ -18,6 +18,7 @@ GIVEN = {
     "backend.h": "BackendEntry& entry, const Node* conv, const Node* relu, PreprocessResult& result, std::shared_ptr<const Storage> storage",
     "backend_op.h": "Program& program, InferFunction scaled_types",
     "builder.h": "Graph& graph, Node& before, Node& node, Value* x",
+    "bundle.h": "std::vector<RuntimeValue> inputs, const Executable& executable",
     "byte_ledger.h": "std::span<const std::byte> bytes, Compiler& compiler, std::uint64_t total, std::uint64_t waste",
     "data.h": "const TensorData& data",
     "load_memory.h": "std::span<const std::byte> bytes",

@@ -88,6 +88,8 @@ def main(folder: Path) -> None:
     written.save(folder / "model.pte")
     ledger: depute.ByteLedger = depute.size(folder / "model.pte")
     print(ledger.bytes, ledger.kinds, sorted(depute.backends()))
+    bundle = depute.BundledProgram(None, [depute.MethodTestSuite("forward", [depute.MethodTestCase(([1.0],))])], folder / "model.pte")
+    print(bundle.method_test_suites, callable(depute.serialize_from_bundled_program_to_flatbuffer))
     whole = depute.to_edge_transform_and_lower(again, partitioner="xnnpack", quantize=["linear=8da8w"], jobs=2)
     spec = depute.MethodProgramsPartitionerSpec({"forward": again}, {"forward": TanPartitioner()})
     with depute.validation_disabled():
