@@ -34,8 +34,10 @@ struct CompileOptions {
   std::string output = {};
   std::vector<DataFile> ptd = {};  // files for constants and delegate data; other data stay in the output
   std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON
-  std::string stand_ins = {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
+  std::string stand_ins =
+      {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
   std::string debug_map = {};  // JSON file that maps instructions of the output to the model's source lines
+  std::string etrecord = {};   // ETRecord of the output, for ExecuTorch's Inspector (depute/tools/etrecord.h)
   // Parts of the result's report that nothing above asks for.
   ReportParts parts = {};
   WriteOptions write = {};  // `jobs` and `ptd` are taken from lower.jobs and `ptd` above
