@@ -17,6 +17,7 @@ _NAMES = {
     "_serve": ("serve_backend",),
     "_verify": ("Verification", "verify"),
     "backend": ("BackendDetails", "DelegateMappingBuilder", "PreprocessResult"),
+    "etrecord": ("ETRecord",),
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
     "ledger": ("ByteLedger", "size"),
     "manager": (

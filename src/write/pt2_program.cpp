@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <set>
 #include <unordered_map>
 
@@ -62,6 +63,15 @@ constexpr std::array<Pt2List, 11> pt2_lists = {{{"as_int", "", "as_ints"},
                                                 {"as_tensor", "as_none", "as_optional_tensors", true},
                                                 {"as_tensors", "", "as_nested_tensors"},
                                                 {"as_ints", "", "as_int_lists"}}};
+
+// "fc.weight.8" -> "fc_weight_8".
+std::string python_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 ? "_" + name : name;
+}
 
 std::string torch_target(std::string_view op) {
   for (std::string_view own : {"_operator.", "torch.", "math."}) {
@@ -153,6 +163,7 @@ class Pt2GraphWriter {
   Pt2GraphWriter(Pt2Sizes& sizes, const Pt2Options& options) : sizes_(sizes), options_(options) {}
 
   Result<Json> write(const Graph& graph, std::span<const InputSpec> specs = {}) {
+    graph_ = &graph;
     has_dense_views_ = has_dense_views(graph);
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       const bool is_constant = i < specs.size() && specs[i].constant.has_value();
@@ -187,10 +198,23 @@ class Pt2GraphWriter {
     return failure("write_pt2", "", message, hint);
   }
 
+  // Torch's names are Python's: "fc.weight.int8" becomes "fc_weight_int8". ExecuTorch's Inspector knows parts of a
+  // result by "getitem" in their names.
+  std::string name_of(const Value& value) {
+    const auto [entry, is_new] = names_.try_emplace(&value);
+    if (!is_new) return entry->second;
+    const std::string_view own = value.name().str();
+    std::string name = python_name(own);
+    const bool is_part = value.producer() != nullptr && pt2_call_name(*value.producer()) != name;
+    if (options_.is_exir && is_part && name.find("getitem") == name.npos) name = "getitem_" + name;
+    while (name != own && (graph_->has_name(Name(name)) || !made_names_.insert(name).second)) name += "_";
+    return entry->second = std::move(name);
+  }
+
   // Defines an input or a result: returns its kind and name, and adds its type to the table of its kind.
   Result<Json> define(const Value& value) {
     const Type& type = value.type();
-    const std::string name(value.name().str());
+    const std::string name = name_of(value);
     switch (type.kind) {
       case Type::Kind::Tensor:
         tensors_[name] = tensor_meta(type.tensor, 0, sizes_);
@@ -221,8 +245,8 @@ class Pt2GraphWriter {
     return Json{{kind, {{"as_name", name}}}};
   }
 
-  static Result<Json> use(const Value& value) {
-    const std::string name(value.name().str());
+  Result<Json> use(const Value& value) {
+    const std::string name = name_of(value);
     switch (value.type().kind) {
       case Type::Kind::Tensor:
         return Json{{"as_tensor", {{"name", name}}}};
@@ -365,13 +389,19 @@ class Pt2GraphWriter {
                 {"outputs", std::move(outputs)},
                 {"metadata", metadata(node)},
                 {"is_hop_single_tensor_return", is_delegate ? Json(false) : Json(nullptr)},
-                {"name", pt2_call_name(node)}};
+                {"name", call_name(node)}};
   }
 
   Json metadata(const Node& node) const {
     Json told = node.source == nullptr ? Json::object() : source_json(*node.source, options_.is_exir);
     if (options_.is_exir) told["debug_handle"] = std::to_string(node.debug_handle);
     return told;
+  }
+
+  std::string call_name(const Node& node) {
+    const std::string name = pt2_call_name(node);
+    const bool is_value = node.results().size() == 1 && name == python_name(node.results()[0]->name().str());
+    return is_value ? name_of(*node.results()[0]) : name;
   }
 
   // Serializes the results; a list in the op's schema becomes a list.
@@ -398,6 +428,9 @@ class Pt2GraphWriter {
 
   Pt2Sizes& sizes_;
   const Pt2Options& options_;
+  const Graph* graph_ = nullptr;
+  std::unordered_map<const Value*, std::string> names_;
+  std::set<std::string> made_names_;
   std::unordered_map<Name, std::string> delegates_;
   bool has_dense_views_ = false;
   Json inputs_ = Json::array();
@@ -410,10 +443,11 @@ class Pt2GraphWriter {
 };
 
 Result<Json> input_spec_json(const InputSpec& spec, const Value& input, const Json& argument) {
-  const Json named = {{"name", input.name().str()}};
+  const Json& named = argument.begin().value();
   switch (spec.kind) {
     case InputSpec::Kind::UserInput:
-      if (spec.constant) return Json{{"constant_input", {{"name", input.name().str()}, {"value", argument}}}};
+      if (spec.constant)
+        return Json{{"constant_input", {{"name", python_name(input.name().str())}, {"value", argument}}}};
       return Json{{"user_input", {{"arg", argument}}}};
     case InputSpec::Kind::Parameter:
       return Json{{"parameter", {{"arg", named}, {"parameter_name", spec.target.str()}}}};
@@ -481,6 +515,7 @@ std::string pt2_text(const Json& json) {
 
 std::string pt2_call_name(const Node& node) {
   std::string name(node.display_name());
+  if (!node.results().empty()) name = python_name(name);
   const bool is_list =
       node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
   if (node.results().size() == 1 && !is_list && !has_bodies(node) && !is_delegate_call(node)) return name;

@@ -88,6 +88,10 @@ def main(folder: Path) -> None:
     written.save(folder / "model.pte")
     ledger: depute.ByteLedger = depute.size(folder / "model.pte")
     print(ledger.bytes, ledger.kinds, sorted(depute.backends()))
+    recorded: depute.ETRecord = depute.to_edge(again, generate_etrecord=True).to_executorch().get_etrecord()
+    recorded.update_representative_inputs([1.5])
+    recorded.save(folder / "model.etrecord")
+    print(written.debug_handle_map, written.delegate_map, written.instruction_id_to_num_outs_map)
     whole = depute.to_edge_transform_and_lower(again, partitioner="xnnpack", quantize=["linear=8da8w"], jobs=2)
     spec = depute.MethodProgramsPartitionerSpec({"forward": again}, {"forward": TanPartitioner()})
     with depute.validation_disabled():
