@@ -10,7 +10,6 @@
 #include <array>
 #include <set>
 
-#include "depute/program/walk.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
 #include "write/pt2_program.h"
@@ -179,10 +178,8 @@ Result<Json> exir_program(const Program& program, const Method& method, const Ex
 
 std::map<std::uint32_t, std::string> node_names(const Method& method) {
   std::map<std::uint32_t, std::string> names;
-  for (const Graph* graph : graphs_of(method)) {
-    for (const Node& node : graph->nodes()) {
-      if (node.debug_handle != 0) names.emplace(node.debug_handle, pt2_call_name(node));
-    }
+  for (const Node& node : method.graph->nodes()) {
+    if (node.debug_handle != 0) names.emplace(node.debug_handle, pt2_call_name(node));
   }
   return names;
 }

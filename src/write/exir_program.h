@@ -31,7 +31,8 @@ struct ExirOptions {
 Result<nlohmann::ordered_json> exir_program(const Program& program, const Method& method,
                                             const ExirOptions& options);
 
-// The names of the nodes of a method and of its bodies, as written by exir_program(), by debug handle.
+// The names of a method's nodes, as written by exir_program(), by debug handle. Nodes of bodies have none: their names
+// may be those of other graphs' nodes, and a reader looks names up in all graphs.
 std::map<std::uint32_t, std::string> node_names(const Method& method);
 
 }  // namespace depute

@@ -85,11 +85,13 @@ bool is_torch_view(const Node& node) {
   return def != nullptr && !def->args.empty() && def->args[0].is_aliased && !def->args[0].is_written;
 }
 
+bool is_any_reshape(const Node& node) {
+  return node.def() != nullptr && node.def()->view_kind == ViewKind::Reshape;
+}
+
 // True for a reshape to a shape argument, which not all strides allow. An unsqueeze has no shape argument.
 bool is_reshape(const Node& node) {
-  const OpDef* def = node.def();
-  return def != nullptr && def->view_kind == ViewKind::Reshape && def->args.size() > 1 &&
-         def->args[1].is_list;
+  return is_any_reshape(node) && node.def()->args.size() > 1 && node.def()->args[1].is_list;
 }
 
 // True if dense results replace strided views of torch, since layouts were dropped.
@@ -164,6 +166,9 @@ class Pt2GraphWriter {
 
   Result<Json> write(const Graph& graph, std::span<const InputSpec> specs = {}) {
     graph_ = &graph;
+    for (const Node& node : graph.nodes()) {
+      if (!is_any_reshape(node)) computed_.insert(node.debug_handle);
+    }
     has_dense_views_ = has_dense_views(graph);
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       const bool is_constant = i < specs.size() && specs[i].constant.has_value();
@@ -394,7 +399,9 @@ class Pt2GraphWriter {
 
   Json metadata(const Node& node) const {
     Json told = node.source == nullptr ? Json::object() : source_json(*node.source, options_.is_exir);
-    if (options_.is_exir) told["debug_handle"] = std::to_string(node.debug_handle);
+    // A reshape costs no instruction. Without a handle, what Inspector compares is the value before it.
+    const bool is_computed_before = is_any_reshape(node) && computed_.contains(node.debug_handle);
+    if (options_.is_exir) told["debug_handle"] = std::to_string(is_computed_before ? 0 : node.debug_handle);
     return told;
   }
 
@@ -429,6 +436,7 @@ class Pt2GraphWriter {
   Pt2Sizes& sizes_;
   const Pt2Options& options_;
   const Graph* graph_ = nullptr;
+  std::set<std::uint32_t> computed_;  // debug handles of nodes that are no reshapes
   std::unordered_map<const Value*, std::string> names_;
   std::set<std::string> made_names_;
   std::unordered_map<Name, std::string> delegates_;
