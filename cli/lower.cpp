@@ -19,6 +19,7 @@ struct LowerArguments {
   std::vector<std::string> bundle;
   std::vector<std::string> bundle_expected;
   std::string debug_map;
+  std::string etrecord;
   std::string stand_ins;
   std::string require;
   std::string lock;
@@ -109,6 +110,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
     options.ptd.push_back(std::move(file));
   }
   options.debug_map = arguments.debug_map;
+  options.etrecord = arguments.etrecord;
   options.stand_ins = arguments.stand_ins;
   if (arguments.lock_update && arguments.lock.empty())
     return failure("usage", "--lock-update", "no lock file is given", "name it with --lock FILE");
@@ -191,6 +193,8 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
            "Plan memory for outputs (default: yes); with =no the caller provides it"},
           {"--debug-map", &arguments.debug_map,
            "Also write a map from instructions to source lines of the model, for depute profile", "FILE"},
+          {"--etrecord", &arguments.etrecord,
+           "Also write an ETRecord, with which ExecuTorch's Inspector joins a trace with the model", "FILE"},
           {"--stand-ins", &arguments.stand_ins,
            "Also write what the delegates compute, for depute run --stand-ins where their hardware is not "
            "there",

@@ -23,6 +23,7 @@
 #include "support/try.h"
 #include "tools/bundle/write_bundle.h"
 #include "tools/doctor/advice.h"
+#include "tools/etrecord/etrecord.h"
 #include "tools/report/option_text.h"
 #include "tools/report/report_steps.h"
 #include "tools/report/step_timer.h"
@@ -45,7 +46,8 @@ Status check_reports(const std::vector<std::string>& reports) {
 
 bool writes_standard_output(const CompileOptions& options) {
   return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
-         is_standard_output(options.stand_ins) || std::ranges::any_of(options.reports, is_standard_output);
+         is_standard_output(options.etrecord) || is_standard_output(options.stand_ins) ||
+         std::ranges::any_of(options.reports, is_standard_output);
 }
 
 namespace {
@@ -76,6 +78,7 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   for (const std::string& path : ptd_paths(options)) TRY_STATUS(outputs.reserve("--ptd", path));
   for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
   if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
+  if (!options.etrecord.empty()) TRY_STATUS(outputs.reserve("--etrecord", options.etrecord));
   if (!options.stand_ins.empty()) TRY_STATUS(outputs.reserve("--stand-ins", options.stand_ins));
   if (options.update_lock) TRY_STATUS(outputs.reserve("--lock", options.lock));
   return {};
@@ -164,8 +167,10 @@ std::string source_date() {
 // compile() drops the rounds as soon as the report has them, since it needs their memory for later steps.
 enum class Rounds { Keep, Drop };
 
+// `record`, if given, gets the programs that an ETRecord has.
 Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerOptions& options,
-                       ReportParts parts, Rounds rounds) {
+                       ReportParts parts, Rounds rounds, EtRecord* record = nullptr) {
+  if (record != nullptr) record->exported = exported.shared_program();
   std::vector<StepTime> times;
   StepTimer timer(times);
   TRY(exported, compiler.quantize(std::move(exported), options));
@@ -175,6 +180,7 @@ Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerO
   timer.done("normalize");
   TRY(Delegated delegated, compiler.to_backend(std::move(edge), options));
   Report report = report_nodes(delegated, parts);
+  if (record != nullptr) record->edge = delegated.shared_normalized();
   if (rounds == Rounds::Drop) delegated = std::move(delegated).without_rounds();
   TRY(delegated, lower_undelegated(std::move(delegated), options));
   add_delegates(report, delegated.program());
@@ -208,7 +214,8 @@ class Compilation {
     TRY_STATUS(check_files(options_, outputs_));
     TRY(const std::optional<Lock> lock, read_lock(options_));
     TRY(Exported exported, read_inputs());
-    TRY(Compiled compiled, lower(compiler_, std::move(exported), lower_, parts_, Rounds::Drop));
+    EtRecord* record = options_.etrecord.empty() ? nullptr : &record_;
+    TRY(Compiled compiled, lower(compiler_, std::move(exported), lower_, parts_, Rounds::Drop, record));
     std::ranges::move(compiled.report.times, std::back_inserter(times_));
     timer_.restart();
     describe(compiled.report);
@@ -324,6 +331,7 @@ class Compilation {
     if (!options_.debug_map.empty()) {
       TRY_STATUS(outputs_.write(options_.debug_map, debug_map(executable, options_.output)));
     }
+    TRY_STATUS(write_record(executable));
     if (!options_.stand_ins.empty())
       TRY_STATUS(outputs_.write(options_.stand_ins, stand_ins_json(executable)));
     timer_.done("write");
@@ -373,6 +381,13 @@ class Compilation {
     return model_ ? with_expected_outputs(executable, std::move(cases), &*model_) : cases;
   }
 
+  Status write_record(const Executable& executable) {
+    if (options_.etrecord.empty()) return {};
+    TRY(const std::unique_ptr<Output> output, outputs_.open(options_.etrecord));
+    TRY_STATUS(write_etrecord(record_, executable, *output));
+    return output->commit();
+  }
+
   // Discards everything written so far.
   void forget_written(Report& report) {
     outputs_.drop_written();
@@ -391,6 +406,7 @@ class Compilation {
     NamedArrays expected;
   };
   std::vector<BundledArrays> bundled_;  // as options_.bundle
+  EtRecord record_;
   OutputSet outputs_;
   std::vector<StepTime> times_;
   StepTimer timer_{times_};

@@ -140,6 +140,7 @@ BackendEntry entry_of(const WorkerHandle& worker);
 
 void bind_data(nb::module_& module);
 void bind_program(nb::module_& module);
+void bind_etrecord(nb::module_& module);
 void bind_exported(nb::module_& module);
 void bind_verify(nb::module_& module);
 void bind_bundle(nb::module_& module);

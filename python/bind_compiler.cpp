@@ -460,9 +460,10 @@ void bind_compiler(nb::module_& module) {
         return self;
       });
   nb::class_<Edge>(module, "Edge").def_prop_ro("program", [](const Edge& self) { return hold(self); });
-  nb::class_<Delegated>(module, "Delegated").def_prop_ro("program", [](const Delegated& self) {
-    return hold(self);
-  });
+  nb::class_<Delegated>(module, "Delegated")
+      .def_prop_ro("program", [](const Delegated& self) { return hold(self); })
+      .def_prop_ro("normalized",
+                   [](const Delegated& self) { return ProgramHandle{self.shared_normalized()}; });
   nb::class_<Executable>(module, "Executable").def_prop_ro("program", [](const Executable& self) {
     return hold(self);
   });

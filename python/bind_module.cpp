@@ -9,6 +9,7 @@ NB_MODULE(_depute, module) {
   module.doc() = "Bindings of the compiler's C++ API, for the package depute. Import depute instead.";
   depute::python::bind_data(module);
   depute::python::bind_program(module);
+  depute::python::bind_etrecord(module);
   depute::python::bind_exported(module);
   depute::python::bind_verify(module);
   depute::python::bind_bundle(module);

@@ -18,6 +18,7 @@ _NAMES = {
     "_verify": ("Verification", "verify"),
     "backend": ("BackendDetails", "DelegateMappingBuilder", "PreprocessResult"),
     "bundle": ("BundledProgram", "MethodTestCase", "MethodTestSuite", "serialize_from_bundled_program_to_flatbuffer"),
+    "etrecord": ("ETRecord",),
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
     "ledger": ("ByteLedger", "size"),
     "manager": (

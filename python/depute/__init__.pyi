@@ -5,6 +5,7 @@ from ._serve import serve_backend as serve_backend
 from ._verify import Verification as Verification, verify as verify
 from .backend import BackendDetails as BackendDetails, DelegateMappingBuilder as DelegateMappingBuilder, PreprocessResult as PreprocessResult
 from .bundle import BundledProgram as BundledProgram, MethodTestCase as MethodTestCase, MethodTestSuite as MethodTestSuite, serialize_from_bundled_program_to_flatbuffer as serialize_from_bundled_program_to_flatbuffer
+from .etrecord import ETRecord as ETRecord
 from .graph import Graph as Graph, GraphModule as GraphModule, Node as Node, Op as Op, Source as Source, exir_ops as exir_ops
 from .ledger import ByteLedger as ByteLedger, size as size
 from .manager import EdgeCompileConfig as EdgeCompileConfig, EdgeProgramManager as EdgeProgramManager, ExecutorchBackendConfig as ExecutorchBackendConfig, ExecutorchProgramManager as ExecutorchProgramManager, MemoryPlanningPass as MemoryPlanningPass, MethodProgramsPartitionerSpec as MethodProgramsPartitionerSpec, disable_validation as disable_validation, to_backend as to_backend, to_edge as to_edge, to_edge_transform_and_lower as to_edge_transform_and_lower, validation_disabled as validation_disabled

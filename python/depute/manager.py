@@ -30,6 +30,7 @@ from .report import DelegationInfo, Report, Text, get_delegation_info
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from .etrecord import ETRecord
     from .graph import Node
 
 
@@ -268,12 +269,13 @@ class EdgeProgramManager(_Manager):
         stage = _depute.edge(as_one_program(programs)._native)
         self._set(stage, _depute.Notes(), _checked_constants(constant_methods, stage.program))
 
-    def _set(self, stage, notes, constants, preserved=(), workers=(), exported=None):
+    def _set(self, stage, notes, constants, preserved=(), workers=(), exported=None, recorded=None):
         self._stage, self.program, self._notes = stage, Program(stage.program), notes
         self._constants = dict(constants)
         self._preserved = list(preserved)
         self._workers = dict(workers)  # that were requested, by id: their ops may be in the program
         self._exported = exported  # native program that the stage was made of; None after transforms and delegation
+        self._recorded = recorded  # native programs for an ETRecord, exported and edge; None without generate_etrecord
 
     @classmethod
     def _made(cls, *arguments, **others):
@@ -282,7 +284,7 @@ class EdgeProgramManager(_Manager):
         return manager
 
     def _with(self, stage, workers=None):
-        return EdgeProgramManager._made(stage, self._notes, self._constants, self._preserved, self._workers if workers is None else workers)
+        return EdgeProgramManager._made(stage, self._notes, self._constants, self._preserved, self._workers if workers is None else workers, recorded=self._recorded)
 
     def _make_report(self):
         return _depute.explained(self._stage, self._notes)
@@ -331,7 +333,7 @@ class EdgeProgramManager(_Manager):
     def _written(self, config, progress):
         with waiting(progress, "to_executorch"):
             stage = self._lowered(_constant_methods(self._constants))
-            return ExecutorchProgramManager(stage, self._notes, config, self._constants)
+            return ExecutorchProgramManager(stage, self._notes, config, self._constants, self._recorded)
 
     def _lowered(self, constants):
         """Returns the stage with undelegated nodes decomposed, and with constant methods."""
@@ -351,8 +353,8 @@ class EdgeProgramManager(_Manager):
 class ExecutorchProgramManager(_Manager):
     """A program in its final form for the runtime."""
 
-    def __init__(self, stage: Any, notes: Any, config: ExecutorchBackendConfig, constants: dict[str, Any]) -> None:
-        self._delegated, self._notes = stage, notes
+    def __init__(self, stage: Any, notes: Any, config: ExecutorchBackendConfig, constants: dict[str, Any], recorded: Any = None) -> None:
+        self._delegated, self._notes, self._recorded = stage, notes, recorded
         self.program = Program(stage.program)
         self._config = config
         self._constants = constants
@@ -414,6 +416,39 @@ class ExecutorchProgramManager(_Manager):
 
         return json.loads(_depute.debug_map(self._executable))
 
+    @property
+    def debug_handle_map(self) -> dict[str, dict[int, int | list[int]]]:
+        """Debug handles of the model's nodes by method and instruction: one for a kernel, a list for a delegate."""
+        return self._maps()[0]
+
+    @property
+    def delegate_map(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """Delegates by method and instruction: {"name": id of the backend, "delegate_map": handles by its identifiers}."""
+        return self._maps()[1]
+
+    @property
+    def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
+        """The number of outputs of each delegate, by method and instruction."""
+        return self._maps()[2]
+
+    def _maps(self):
+        return _depute.instruction_maps(self._executable)
+
+    def get_etrecord(self) -> ETRecord:
+        """Returns the ETRecord. Raises RuntimeError if the program was not made with generate_etrecord=True."""
+        if self._recorded is None:
+            raise RuntimeError("there is no ETRecord; call to_edge or to_edge_transform_and_lower with generate_etrecord=True")
+        from .etrecord import ETRecord
+
+        return ETRecord(*self._recorded, self._executable)
+
+    @property
+    def executorch_program(self) -> Any:
+        """The written program as an object of executorch.exir.schema. Needs the package executorch."""
+        from executorch.exir._serialize._program import deserialize_pte_binary
+
+        return deserialize_pte_binary(self._pte).program
+
     def dump_executorch_program(self, verbose: bool = False, out: IO[str] | None = None) -> None:
         print(self.program.text(originals=verbose), file=out)
 
@@ -433,16 +468,17 @@ def to_edge(programs: Any, constant_methods: dict[str, Any] | None = None, compi
     """Converts programs to the Edge dialect: functional core ops, the form that partitioners see.
 
     programs: one, or a dict by method. Each is a torch.export.ExportedProgram, a Program, a path or bytes.
-    progress: as in to_edge_transform_and_lower.
+    generate_etrecord: keep the programs for ExecutorchProgramManager.get_etrecord(). progress: as in to_edge_transform_and_lower.
     """
     config = _edge_config(compile_config)
-    _refuse_etrecord(generate_etrecord)
     with waiting(progress, "to_edge"):
         program = as_one_program(programs)
         preserved = [op_name(op) for op in config.preserve_ops]
         stage = _depute.to_edge(program._native, preserved, [], [], False)
     notes = _depute.Notes(_input_name(programs))
-    return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), preserved, exported=program._native)
+    recorded = (program._native, stage.program) if generate_etrecord else None
+    constants = _checked_constants(constant_methods, stage.program)
+    return EdgeProgramManager._made(stage, notes, constants, preserved, exported=program._native, recorded=recorded)
 
 
 def to_edge_transform_and_lower(
@@ -472,7 +508,7 @@ def to_edge_transform_and_lower(
     programs: as in to_edge. partitioner: the name of a backend, depute.partitioner(...), a Partitioner, a list of
     them (requested in order) or a dict by method. transform_passes: functions from a Program to a Program that run before
     partitioning, or ExecuTorch's passes, or a dict of them by method. constant_methods: {name: value or list of
-    values}.
+    values}. generate_etrecord: as in to_edge.
 
     Depute's own arguments. joint_planning: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
     sizes, {"s0": (1, 64)}. recipe: names of `depute backends --recipes`, for which partitioner and quantize win. quantize: rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name:
@@ -484,14 +520,14 @@ def to_edge_transform_and_lower(
     notebooks if tqdm is installed. advise: plan again under other options, so that the report's page shows their
     gains.
     """
-    _refuse_etrecord(generate_etrecord)
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: return the ops from a partitioner's ops_to_not_decompose, so that a backend can take them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
     recipes = [recipe] if isinstance(recipe, str) else list(recipe)
     requested = requests(partitioner)
     with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
-        program = _pre_decomposed(as_one_program(programs), requested)
+        exported = as_one_program(programs)
+        program = _pre_decomposed(exported, requested)
         if watch is not None:
             watch.step("normalize")
         stage, notes = _depute.lower(
@@ -515,7 +551,8 @@ def to_edge_transform_and_lower(
         )
     notes = notes.named(_input_name(programs))
     workers = workers_of(dict(known_backends(requested)))
-    return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), workers=workers)
+    recorded = (exported._native, stage.normalized) if generate_etrecord else None
+    return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), workers=workers, recorded=recorded)
 
 
 def _input_name(programs):
@@ -656,11 +693,6 @@ def refuse_split_state(program: Program, name: str, hint: str) -> None:
         if shared:
             message = f"it shares the state {', '.join(sorted(shared))} with method {other}; a pass over one method would split it"
             raise Error("transform", f"method {name}", message, hint)
-
-
-def _refuse_etrecord(wanted):
-    if wanted:
-        raise ValueError("generate_etrecord: ETRecords are not supported; to_executorch().debug_map() maps a profile to the model's lines")
 
 
 def _edge_config(config):

@@ -1,26 +1,26 @@
 // Serializes a method in torch's schema (torch/_export/serde/schema.py), which read/pt2/pt2_graph.cpp reads.
 // Python's to_torch() passes the result to torch's own reader.
 //
-//   s0 in [1, 64]
-//     ->  {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 2}}}
+//   %y: f32[2] = aten.relu.default(%x) #3
+//     ->  {"target": "torch.ops.aten.relu.default", ..., "metadata": {"torch_fn": "relu;function.relu"}}
+//     ->  {..., "metadata": {"debug_handle": "3", ...}}                       Pt2Options::is_exir
 //
-// Torch requires a hint for each size: a number that it assumes while it reads. Equal hints would mean equal
-// sizes, so each symbol gets a distinct prime.
+// write/pt2_sizes.h serializes the sizes.
 #include "write/pt2_program.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
+#include <cctype>
 #include <set>
 #include <unordered_map>
 
 #include "depute/program/op.h"
 #include "depute/program/walk.h"
-#include "ir/sym/srepr.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
+#include "write/pt2_sizes.h"
 
 namespace depute {
 namespace {
@@ -41,87 +41,8 @@ std::int64_t pt2_number(ScalarType dtype) {
   return 0;
 }
 
-// Represents infinities and NaN as strings, since JSON lacks them.
-Json pt2_float(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-bool is_prime(std::int64_t number) {
-  for (std::int64_t divisor = 2; divisor * divisor <= number; ++divisor) {
-    if (number % divisor == 0) return false;
-  }
-  return true;
-}
-
-// True for a data-dependent symbol: "u0" or "zuf1", also behind the name of a method.
-bool is_unbacked(std::string_view symbol) {
-  symbol = symbol.substr(symbol.rfind('.') + 1);
-  const std::size_t digits = symbol.find_first_of("0123456789");
-  const std::string_view kind = symbol.substr(0, digits);
-  return (kind == "u" || kind == "zuf") && digits != symbol.npos &&
-         symbol.find_first_not_of("0123456789", digits) == symbol.npos;
-}
-
 // Target of delegate calls in graphs.
 constexpr std::string_view delegate_target = "torch.ops.higher_order.executorch_call_delegate";
-
-// Serializes symbolic expressions with hints, and the ranges of their symbols.
-class Pt2Sizes {
- public:
-  explicit Pt2Sizes(const Ranges& ranges) : ranges_(ranges) {}
-
-  Json size(const SymInt& size) {
-    if (size.is_constant()) return {{"as_int", size.value()}};
-    return expression(size.expr());
-  }
-
-  Json expression(const SymExpr* expr) {
-    if (expr->kind == SymExpr::Kind::Int) return {{"as_int", expr->int_value}};
-    if (expr->kind == SymExpr::Kind::Float) return {{"as_float", pt2_float(expr->float_value)}};
-    for (Name symbol : symbols_of(expr)) choose_hint(std::string(symbol.str()));
-    Json told = {{"expr_str", srepr(expr, ranges_)}};
-    if (auto hint = evaluate(SymInt(expr), hints_)) told["hint"] = {{"as_int", *hint}};
-    return {{"as_expr", std::move(told)}};
-  }
-
-  const std::map<std::string, std::int64_t, std::less<>>& hints() const { return hints_; }
-
-  Json ranges() const {
-    Json told = Json::object();
-    for (const auto& [text, range] : ranges_) {
-      const auto expr = parse_sym(text);
-      if (!expr) continue;
-      auto is_met = [&](Name symbol) { return met_.contains(std::string(symbol.str())); };
-      if (!std::ranges::all_of(symbols_of(*expr), is_met)) continue;
-      told[text] = {{"min_val", range.min == Range::min_bound ? Json(nullptr) : Json(range.min)},
-                    {"max_val", range.max == Range::max_bound ? Json(nullptr) : Json(range.max)}};
-    }
-    return told;
-  }
-
- private:
-  void choose_hint(const std::string& symbol) {
-    if (!met_.insert(symbol).second || is_unbacked(symbol)) return;
-    const auto found = ranges_.find(symbol);
-    const Range range = found == ranges_.end() ? Range{} : found->second;
-    const std::int64_t low = std::max<std::int64_t>(range.min, 2);
-    std::int64_t hint = low;
-    for (std::int64_t i = 0; i < 1000; ++i) {
-      if (!is_prime(low + i) || taken_.contains(low + i)) continue;
-      hint = low + i;
-      break;
-    }
-    hints_[symbol] = std::min(hint, range.max);
-    taken_.insert(hints_[symbol]);
-  }
-
-  const Ranges& ranges_;
-  std::set<std::string> met_;
-  std::set<std::int64_t> taken_;
-  std::map<std::string, std::int64_t, std::less<>> hints_;
-};
 
 // If all elements have kind `first` or `second`, the list has kind `list`; with `tells_kinds` each element
 // keeps its kind.
@@ -143,6 +64,15 @@ constexpr std::array<Pt2List, 11> pt2_lists = {{{"as_int", "", "as_ints"},
                                                 {"as_tensors", "", "as_nested_tensors"},
                                                 {"as_ints", "", "as_int_lists"}}};
 
+// "fc.weight.8" -> "fc_weight_8".
+std::string python_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 ? "_" + name : name;
+}
+
 std::string torch_target(std::string_view op) {
   for (std::string_view own : {"_operator.", "torch.", "math."}) {
     if (op.starts_with(own)) return std::string(op);
@@ -155,11 +85,13 @@ bool is_torch_view(const Node& node) {
   return def != nullptr && !def->args.empty() && def->args[0].is_aliased && !def->args[0].is_written;
 }
 
+bool is_any_reshape(const Node& node) {
+  return node.def() != nullptr && node.def()->view_kind == ViewKind::Reshape;
+}
+
 // True for a reshape to a shape argument, which not all strides allow. An unsqueeze has no shape argument.
 bool is_reshape(const Node& node) {
-  const OpDef* def = node.def();
-  return def != nullptr && def->view_kind == ViewKind::Reshape && def->args.size() > 1 &&
-         def->args[1].is_list;
+  return is_any_reshape(node) && node.def()->args.size() > 1 && node.def()->args[1].is_list;
 }
 
 // True if dense results replace strided views of torch, since layouts were dropped.
@@ -183,15 +115,32 @@ std::string copy_variant(const Node& node) {
   return node.graph().ops().find(Name(twin)) == nullptr ? std::string(node.op().str()) : twin;
 }
 
-Json source_json(const SourceLocation& source) {
+// Returns the modules around a node, outermost first, by torch.export's keys. Their classes are not known.
+//
+//   "a.fc"  ->  "L__self__,,M;L__self__a,a,M;L__self__a.fc,a.fc,M", where M is torch.nn.modules.module.Module
+std::string module_stack(std::string_view path) {
+  if (path.find_first_of(",;()[]") != path.npos) path = {};  // separators, as torch reads a stack
+  std::string stack;
+  for (std::size_t end = 0;; end = path.find('.', end + 1)) {
+    const std::string_view part = path.substr(0, end);
+    stack +=
+        fmt::format("{}L__self__{},{},torch.nn.modules.module.Module", stack.empty() ? "" : ";", part, part);
+    if (part.size() == path.size()) return stack;
+  }
+}
+
+Json source_json(const SourceLocation& source, bool has_stack) {
   Json metadata = Json::object();
   if (!source.file.empty())
     metadata["stack_trace"] =
         fmt::format("  File \"{}\", line {}, in forward\n{}", source.file.str(), source.line,
                     source.line_text.empty() ? "" : fmt::format("    {}\n", source.line_text.str()));
-  if (!source.module_path.empty())
+  if (has_stack) {
+    metadata["nn_module_stack"] = module_stack(source.module_path.str());
+  } else if (!source.module_path.empty()) {
     metadata["nn_module_stack"] =
         fmt::format("module,{},torch.nn.modules.module.Module", source.module_path.str());
+  }
   if (!source.original_op.empty())
     metadata["torch_fn"] = fmt::format("{0};function.{0}", source.original_op.str());
   if (!source.custom.empty()) metadata["custom"] = source.custom.str();
@@ -213,9 +162,13 @@ Json tensor_meta(const TensorType& type, std::int64_t offset, Pt2Sizes& sizes) {
 // Writes one graph; each body has a writer of its own.
 class Pt2GraphWriter {
  public:
-  Pt2GraphWriter(Pt2Sizes& sizes, const TorchSchemaOptions& options) : sizes_(sizes), options_(options) {}
+  Pt2GraphWriter(Pt2Sizes& sizes, const Pt2Options& options) : sizes_(sizes), options_(options) {}
 
   Result<Json> write(const Graph& graph, std::span<const InputSpec> specs = {}) {
+    graph_ = &graph;
+    for (const Node& node : graph.nodes()) {
+      if (!is_any_reshape(node)) computed_.insert(node.debug_handle);
+    }
     has_dense_views_ = has_dense_views(graph);
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       const bool is_constant = i < specs.size() && specs[i].constant.has_value();
@@ -250,10 +203,23 @@ class Pt2GraphWriter {
     return failure("write_pt2", "", message, hint);
   }
 
+  // Torch's names are Python's: "fc.weight.int8" becomes "fc_weight_int8". ExecuTorch's Inspector knows parts of a
+  // result by "getitem" in their names.
+  std::string name_of(const Value& value) {
+    const auto [entry, is_new] = names_.try_emplace(&value);
+    if (!is_new) return entry->second;
+    const std::string_view own = value.name().str();
+    std::string name = python_name(own);
+    const bool is_part = value.producer() != nullptr && pt2_call_name(*value.producer()) != name;
+    if (options_.is_exir && is_part && name.find("getitem") == name.npos) name = "getitem_" + name;
+    while (name != own && (graph_->has_name(Name(name)) || !made_names_.insert(name).second)) name += "_";
+    return entry->second = std::move(name);
+  }
+
   // Defines an input or a result: returns its kind and name, and adds its type to the table of its kind.
   Result<Json> define(const Value& value) {
     const Type& type = value.type();
-    const std::string name(value.name().str());
+    const std::string name = name_of(value);
     switch (type.kind) {
       case Type::Kind::Tensor:
         tensors_[name] = tensor_meta(type.tensor, 0, sizes_);
@@ -284,8 +250,8 @@ class Pt2GraphWriter {
     return Json{{kind, {{"as_name", name}}}};
   }
 
-  static Result<Json> use(const Value& value) {
-    const std::string name(value.name().str());
+  Result<Json> use(const Value& value) {
+    const std::string name = name_of(value);
     switch (value.type().kind) {
       case Type::Kind::Tensor:
         return Json{{"as_tensor", {{"name", name}}}};
@@ -426,21 +392,23 @@ class Pt2GraphWriter {
     return Json{{"target", is_delegate ? std::string(delegate_target) : torch_target(op)},
                 {"inputs", std::move(inputs)},
                 {"outputs", std::move(outputs)},
-                {"metadata", node.source == nullptr ? Json::object() : source_json(*node.source)},
+                {"metadata", metadata(node)},
                 {"is_hop_single_tensor_return", is_delegate ? Json(false) : Json(nullptr)},
                 {"name", call_name(node)}};
   }
 
-  // Returns the name of the call. For several results or a list, torch makes a node for each result and one
-  // for the call, so the call needs a distinct name.
-  static std::string call_name(const Node& node) {
-    std::string name(node.display_name());
-    const bool is_list =
-        node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
-    if (node.results().size() == 1 && !is_list && !has_bodies(node) && !is_delegate_call(node)) return name;
-    do name += "_call";
-    while (node.graph().has_name(Name(name)));
-    return name;
+  Json metadata(const Node& node) const {
+    Json told = node.source == nullptr ? Json::object() : source_json(*node.source, options_.is_exir);
+    // A reshape costs no instruction. Without a handle, what Inspector compares is the value before it.
+    const bool is_computed_before = is_any_reshape(node) && computed_.contains(node.debug_handle);
+    if (options_.is_exir) told["debug_handle"] = std::to_string(is_computed_before ? 0 : node.debug_handle);
+    return told;
+  }
+
+  std::string call_name(const Node& node) {
+    const std::string name = pt2_call_name(node);
+    const bool is_value = node.results().size() == 1 && name == python_name(node.results()[0]->name().str());
+    return is_value ? name_of(*node.results()[0]) : name;
   }
 
   // Serializes the results; a list in the op's schema becomes a list.
@@ -466,7 +434,11 @@ class Pt2GraphWriter {
   }
 
   Pt2Sizes& sizes_;
-  const TorchSchemaOptions& options_;
+  const Pt2Options& options_;
+  const Graph* graph_ = nullptr;
+  std::set<std::uint32_t> computed_;  // debug handles of nodes that are no reshapes
+  std::unordered_map<const Value*, std::string> names_;
+  std::set<std::string> made_names_;
   std::unordered_map<Name, std::string> delegates_;
   bool has_dense_views_ = false;
   Json inputs_ = Json::array();
@@ -479,10 +451,11 @@ class Pt2GraphWriter {
 };
 
 Result<Json> input_spec_json(const InputSpec& spec, const Value& input, const Json& argument) {
-  const Json named = {{"name", input.name().str()}};
+  const Json& named = argument.begin().value();
   switch (spec.kind) {
     case InputSpec::Kind::UserInput:
-      if (spec.constant) return Json{{"constant_input", {{"name", input.name().str()}, {"value", argument}}}};
+      if (spec.constant)
+        return Json{{"constant_input", {{"name", python_name(input.name().str())}, {"value", argument}}}};
       return Json{{"user_input", {{"arg", argument}}}};
     case InputSpec::Kind::Parameter:
       return Json{{"parameter", {{"arg", named}, {"parameter_name", spec.target.str()}}}};
@@ -544,8 +517,19 @@ Json module_call(const Method& method, const Json& inputs, const Json& outputs, 
 
 }  // namespace
 
-std::string json_text(const Json& json) {
+std::string pt2_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string pt2_call_name(const Node& node) {
+  std::string name(node.display_name());
+  if (!node.results().empty()) name = python_name(name);
+  const bool is_list =
+      node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
+  if (node.results().size() == 1 && !is_list && !has_bodies(node) && !is_delegate_call(node)) return name;
+  do name += "_call";
+  while (node.graph().has_name(Name(name)));
+  return name;
 }
 
 Json pt2_tensor_meta(const TensorType& type, std::int64_t offset) {
@@ -554,8 +538,8 @@ Json pt2_tensor_meta(const TensorType& type, std::int64_t offset) {
   return tensor_meta(type, offset, sizes);
 }
 
-Result<Json> pt2_program(const Program& program, const Method& method, const TorchSchemaOptions& options) {
-  Pt2Sizes sizes(program.ranges);
+Result<Json> pt2_program(const Program& program, const Method& method, const Pt2Options& options) {
+  Pt2Sizes sizes(program.ranges, options.is_exir);
   Pt2GraphWriter writer(sizes, options);
   TRY(Json graph, writer.write(*method.graph, method.inputs));
   Json signature = {{"input_specs", Json::array()}, {"output_specs", Json::array()}};
@@ -590,8 +574,8 @@ Result<Json> pt2_program(const Program& program, const Method& method, const Tor
 
 Result<std::string> torch_schema(const Program& program, const Method& method,
                                  const TorchSchemaOptions& options) {
-  TRY(const Json told, pt2_program(program, method, options));
-  return json_text(told);
+  TRY(const Json told, pt2_program(program, method, {options}));
+  return pt2_text(told);
 }
 
 std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method) {

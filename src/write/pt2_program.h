@@ -14,11 +14,21 @@
 
 namespace depute {
 
+struct Pt2Options : TorchSchemaOptions {
+  // For exir_program.h: debug handles and whole module stacks of nodes, and sizes as infix text.
+  bool is_exir = false;
+};
+
 // Fails in the same cases as torch_schema().
 Result<nlohmann::ordered_json> pt2_program(const Program& program, const Method& method,
-                                           const TorchSchemaOptions& options = {});
+                                           const Pt2Options& options = {});
 
-std::string json_text(const nlohmann::ordered_json& json);
+// Returns the name of a node's call. For several results or a list, torch makes a node for each result and one
+// for the call, so the call needs a distinct name.
+std::string pt2_call_name(const Node& node);
+
+// One line; invalid UTF-8 is replaced.
+std::string pt2_text(const nlohmann::ordered_json& json);
 
 // Returns the TensorMeta of a constant; `offset` counts elements from the start of its storage.
 nlohmann::ordered_json pt2_tensor_meta(const TensorType& type, std::int64_t offset);

@@ -46,7 +46,7 @@ class Payloads {
       TRY_STATUS(zip.add(name, storages_[i]->bytes()));
     }
     return zip.add(fmt::format("{}/data/{}/model_{}_config.json", archive_root, folder_, folder_),
-                   json_text({{"config", config_}}));
+                   pt2_text({{"config", config_}}));
   }
 
  private:
@@ -83,7 +83,7 @@ Status write_pt2(const Program& program, Output& output) {
   };
   TRY_STATUS(weights.write(zip));
   TRY_STATUS(constants.write(zip));
-  TRY_STATUS(add("models/model.json", json_text(model)));
+  TRY_STATUS(add("models/model.json", pt2_text(model)));
   TRY_STATUS(add("data/sample_inputs/model.pt", ""));
   TRY_STATUS(add("archive_format", "pt2"));
   TRY_STATUS(add("archive_version", "0"));

@@ -45,7 +45,8 @@ struct CompileOptions {
       {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
   std::string debug_map = {};  // JSON file that maps instructions of the output to the model's source lines
   std::vector<TestCaseFiles> bundle =
-      {};  // if there are any, the output is a bundled program (.bpte) with them
+      {};                     // if there are any, the output is a bundled program (.bpte) with them
+  std::string etrecord = {};  // ETRecord of the output, for ExecuTorch's Inspector (depute/tools/etrecord.h)
   // Parts of the result's report that nothing above asks for.
   ReportParts parts = {};
   WriteOptions write = {};  // `jobs` and `ptd` are taken from lower.jobs and `ptd` above

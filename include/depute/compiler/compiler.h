@@ -102,6 +102,9 @@ class DEPUTE_API Delegated : public Stage {
  public:
   // The program before the first round. Reports are about its nodes.
   const Program& normalized() const { return normalized_ == nullptr ? program() : *normalized_; }
+  std::shared_ptr<const Program> shared_normalized() const {
+    return normalized_ == nullptr ? shared_program() : normalized_;
+  }
   const std::vector<DelegationRound>& rounds() const { return *rounds_; }
   // Frees the memory of the rounds and of the programs before them. Reports about the result have its own
   // nodes only.

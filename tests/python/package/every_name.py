@@ -90,6 +90,10 @@ def main(folder: Path) -> None:
     print(ledger.bytes, ledger.kinds, sorted(depute.backends()))
     bundle = depute.BundledProgram(None, [depute.MethodTestSuite("forward", [depute.MethodTestCase(([1.0],))])], folder / "model.pte")
     print(bundle.method_test_suites, callable(depute.serialize_from_bundled_program_to_flatbuffer))
+    recorded: depute.ETRecord = depute.to_edge(again, generate_etrecord=True).to_executorch().get_etrecord()
+    recorded.update_representative_inputs([1.5])
+    recorded.save(folder / "model.etrecord")
+    print(written.debug_handle_map, written.delegate_map, written.instruction_id_to_num_outs_map)
     whole = depute.to_edge_transform_and_lower(again, partitioner="xnnpack", quantize=["linear=8da8w"], jobs=2)
     spec = depute.MethodProgramsPartitionerSpec({"forward": again}, {"forward": TanPartitioner()})
     with depute.validation_disabled():

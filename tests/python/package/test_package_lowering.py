@@ -318,8 +318,6 @@ def test_modules_of_methods_compute_in_torch():
 def test_what_cannot_be_had_is_told_at_once():
     model, exported = small()
     for function in (depute.to_edge, depute.to_edge_transform_and_lower):
-        with pytest.raises(ValueError, match="debug_map"):
-            function(exported, generate_etrecord=True)
         with pytest.raises(depute.Error, match="a method with this name"):
             function(exported, constant_methods={"forward": 1})
         with pytest.raises(TypeError, match="Small; export it first"):
