@@ -32,16 +32,21 @@ std::string options_text(const BackendEntry& entry, const BackendRecipe& recipe)
 Status add_recipe(const Registry& registry, std::string_view name, LowerOptions& options) {
   TRY(const auto found, registry.find_recipe(name));
   const auto& [entry, recipe] = found;
-  const bool is_requested = std::ranges::any_of(options.backends, [entry](const BackendRequest& request) {
-    return request.name == entry->name && request.method.empty();
-  });
-  if (!is_requested) options.backends.push_back({.name = entry->name});
+  if (std::ranges::find(options.backends, entry->name, &BackendRequest::name) == options.backends.end())
+    options.backends.push_back({.name = entry->name});
   std::vector<QuantizeRule> added;
   for (const std::string& text : recipe->quantize) {
     TRY(QuantizeRule rule, parse_quantize_rule(text));
     rule.is_optional = true;
-    if (std::ranges::find(options.quantize, rule.target, &QuantizeRule::target) == options.quantize.end())
+    const auto known = std::ranges::find(options.quantize, rule.target, &QuantizeRule::target);
+    if (known == options.quantize.end()) {
       added.push_back(std::move(rule));
+    } else if (known->is_optional && known->text != rule.text) {
+      return failure("usage", "--recipe",
+                     fmt::format("'{}' stands for --quantize {}, another recipe for --quantize {}", name,
+                                 rule.text, known->text),
+                     "give one of them, or the rule that is meant");
+    }
   }
   options.quantize.insert(options.quantize.end(), added.begin(), added.end());
   return {};

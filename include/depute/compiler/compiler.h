@@ -179,8 +179,8 @@ struct LowerOptions {
   std::function<void(std::string_view step, std::size_t done, std::size_t total)> progress = {};
 };
 
-// Adds to `options` the backend and the rules of a recipe. Options that are there already win: a request of the
-// same backend for all methods, and rules of --quantize of the same kind (linear, conv, static, ...). The
+// Adds to `options` the backend and the rules of a recipe. Options that are there already win: requests of
+// the same backend, and rules of --quantize of the same kind (linear, conv, static, ...). The
 // recipe's other rules apply to the layers that they find.
 DEPUTE_API Status add_recipe(const Registry& registry, std::string_view name, LowerOptions& options);
 

@@ -131,6 +131,7 @@ WRONG = {
     "linear=8da4w:group=33": "the group size must be a multiple of 32",
     "linear=8da4w:group=": "the group size must be a multiple of 32",
     "linear=8da8w:group=32": "groups require 4-bit weights",
+    "linear=8da8w:group=row": "groups require 4-bit weights",
     "linear=8da8w:size=3": "unknown option 'size'",
     "linear=8da8w:only=node:nobody": "this pin selects no node",
     "linear=8da4w:only=module:head": "no linear layer was quantized to 8da4w",

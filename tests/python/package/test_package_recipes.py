@@ -131,14 +131,14 @@ def test_options_beside_a_recipe_win(tmp_path):
     assert bytes_of(dynamic) != four_bits
     assert bytes_of(dynamic, "--quantize", "linear=8da4w") == four_bits
     assert bytes_of(dynamic, "--quantize", "linear=8da4w", "--backend", "xnnpack") == four_bits
-    assert bytes_of("xnnpack_fp32", "--backend", "xnnpack:off=op:*") != bytes_of("xnnpack_fp32")
+    assert bytes_of("xnnpack_fp32", "--backend", "xnnpack:off=op:relu") != bytes_of("xnnpack_fp32")
     assert bytes_of("xnnpack_fp32", "--recipe", dynamic) == bytes_of(dynamic)  # both, as ExportRecipe.combine
 
 
 @pytest.mark.parametrize(
     "recipe, message",
     [
-        ("xnnpack_fp23", "error[usage]: --recipe: there is no recipe 'xnnpack_fp23'\n  help: did you mean 'xnnpack_fp32'?"),
+        ("xnnpack_fp23", "error[usage]: --recipe: there is no recipe 'xnnpack_fp23'\n  help: did you mean xnnpack_fp32?"),
         ("xnnpack_pt2e_int8_static_per_tensor", "static requires calibration inputs"),
     ],
 )
@@ -242,7 +242,7 @@ def test_calibration_inputs_of_a_recipe_decide_the_scales():
 
 
 def test_training_with_quantization_is_lowered():
-    model, inputs = made(Conv)
+    model, inputs = made(Mlp)  # with a batch norm torchao's preparation takes minutes
     steps = []
 
     def train(prepared):
