@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "bind_data.h"
+#include "depute/program/torch_value.h"
 #include "depute/tools/etrecord.h"
 
 namespace depute::python {

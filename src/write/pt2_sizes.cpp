@@ -1,7 +1,7 @@
 // Writes symbolic sizes as torch reads them, with a prime as the example value of each symbol.
 //
-//   s0 + 1  ->  {"expr_str": "Add(Symbol('s0', positive=True, integer=True), Integer(1))", "hint": {"as_int": 3}}
-//           ->  {"expr_str": "s0 + 1", "hint": {"as_int": 3}}        infix
+//   s0 + 1   ->   {"expr_str": "Add(Symbol('s0', positive=True, integer=True), Integer(1))"}
+//            ->   {"expr_str": "s0 + 1"}                                                  infix
 #include "write/pt2_sizes.h"
 
 #include <algorithm>

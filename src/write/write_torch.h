@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "depute/program/result.h"
-#include "depute/tools/etrecord.h"
+#include "depute/program/torch_value.h"
 
 namespace depute {
 

@@ -1,8 +1,9 @@
 // The entries of an ETRecord. Programs are in the format of ExecuTorch's serializer (write/exir_program.h), their
 // tensors and the values of the caller as torch.save writes them (write/write_torch.h).
 //
-//   method forward of the edge program  ->  edge_dialect_exported_program/forward: {"graph_module": ...}
-//                                           edge_dialect_exported_program/forward_state_dict: {"fc.weight": ...}
+//   method forward of the edge program
+//     ->  edge_dialect_exported_program/forward:              {"graph_module": ...}
+//         edge_dialect_exported_program/forward_state_dict:   {"fc.weight": ...}
 #include "tools/etrecord/etrecord.h"
 
 #include <fmt/format.h>

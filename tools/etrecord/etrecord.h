@@ -1,7 +1,6 @@
 // Writes ETRecords (include/depute/tools/etrecord.h) to an output.
 //
-//   ETRECORD_V0, exported_program, edge_dialect_exported_program/forward, ..._state_dict, ..._constants,
-//   ..._example_inputs, debug_handle_map, delegate_map, instruction_id_to_num_outs_map, export_graph_id
+//   parse_etrecord("model.etrecord").edge_dialect_program      ExecuTorch's reader, in Python
 #pragma once
 
 #include "depute/tools/etrecord.h"

@@ -1,9 +1,9 @@
 // The maps from instructions to nodes, in the form of ExecuTorch's emitter.
 //
-//   instruction 0: delegate of #1 #2 #3, which returns #3   ->   debug_handles[0] = {1, 2, 3}, outputs = 1
-//   instruction 1: kernel of #4                              ->   debug_handles[1] = {4}
+//   0: delegate of #1 #2 #3, which returns #3   ->   debug_handles[0] = {1, 2, 3}, delegates[0].outputs = 1
+//   1: kernel of #4                             ->   debug_handles[1] = {4}
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 
 #include "depute/program/walk.h"
 #include "depute/tools/etrecord.h"

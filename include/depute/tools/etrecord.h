@@ -11,28 +11,15 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "depute/api.h"
 #include "depute/compiler/compiler.h"
-#include "depute/program/data.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
+#include "depute/program/torch_value.h"
 
 namespace depute {
-
-// A value of Python that torch.load reads. Tensors that share a storage also share it in the archive.
-struct TorchValue {
-  struct Parameter {
-    TensorData data;
-  };
-  using List = std::vector<TorchValue>;
-  using Dict = std::vector<std::pair<std::string, TorchValue>>;
-  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, TensorData, Parameter, List, Dict>
-      value = nullptr;
-};
 
 // A call of a delegate.
 struct DelegateInstruction {

@@ -36,7 +36,7 @@ def assert_unchanged(folder, before, run, code) -> None:
 
 
 @pytest.mark.parametrize("name", ["m.pt2", "./m.pt2", "soft.pte", "hard.pte", "folder/../m.pt2", "other/m.pt2"])
-@pytest.mark.parametrize("option", ["-o", "--report", "--debug-map"])
+@pytest.mark.parametrize("option", ["-o", "--report", "--debug-map", "--etrecord"])
 def test_no_output_replaces_the_model(option, name, model, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "other").symlink_to(tmp_path)
@@ -108,7 +108,7 @@ def test_two_outputs_with_one_path(outputs, model, tmp_path):
     assert "is also the output of" in run.stderr and not run.stdout
 
 
-@pytest.mark.parametrize("option", ["-o", "--report", "--debug-map"])
+@pytest.mark.parametrize("option", ["-o", "--report", "--debug-map", "--etrecord"])
 @pytest.mark.parametrize(
     "path, words",
     [("absent/a.json", "does not exist"), ("folder.json", "is a directory"), ("m.pt2/a.json", "m.pt2")],
@@ -169,7 +169,7 @@ def test_every_step_that_is_named_can_be_dumped(model, tmp_path):
 @pytest.mark.parametrize("existed", [False, True])
 def test_late_failure_leaves_nothing(existed, model, tmp_path):
     """The disk is full when the last file is written: none appears, and old ones stay."""
-    outputs = {"-o": "a.pte", "--ptd": "a.ptd", "--report": "a.json", "--debug-map": "b.json"}
+    outputs = {"-o": "a.pte", "--ptd": "a.ptd", "--report": "a.json", "--debug-map": "b.json", "--etrecord": "c.etrecord"}
     if existed:
         for name in outputs.values():
             (tmp_path / name).write_text("older " + name)

@@ -159,6 +159,25 @@ def test_a_delegate_is_compared_by_its_outputs(tmp_path):
     assert all(0 < max(gap) < 1 for gap in delegates["gap"])  # quantized, and near
 
 
+class Flattening(torch.nn.Module):
+    """A product of which the runtime computes a matrix: reshaping it costs nothing and is no instruction."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(4, 5))
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 1e9, lambda y: y.sin(), lambda y: y.cos(), (x @ self.weight,))
+
+
+def test_reshaped_values_and_control_flow_are_compared(tmp_path):
+    x = torch.rand(2, 3, 4)
+    found = inspector(lowered(model=torch.export.export(Flattening(), (x,))), tmp_path, [x])
+    gaps = found.calculate_numeric_gap("L1", reference_graph="edge_dialect_exported_program")
+    assert ["mm"] in list(gaps["aot_ops"])
+    assert max(max(gap) for gap in gaps["gap"]) < 1e-4
+
+
 def test_the_three_maps_are_those_of_the_record(tmp_path):
     program = lowered("demo")
     program.get_etrecord().save(tmp_path / "m.etrecord")

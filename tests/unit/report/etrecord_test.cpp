@@ -31,7 +31,7 @@ TEST(EtRecord, WritesNodesWithTheirOrigins) {
 dim s0 in [1, 64]
 data "fc.w.8": u16[2] = zeros
 
-method forward(%fc.w.8: u16[2] = buffer "fc.w.8", %x: f32[s0, 2]) {
+method forward(%"fc.w.8": u16[2] = buffer "fc.w.8", %x: f32[s0, 2]) {
   %a: f32[s0, 1], %b: f32[s0, 1] = aten.split.Tensor(%x, 1, 1) #3 from "model.py":7 "a.b" "split"
   %y: f32[s0, 1] = demo.unknown.default(%a, %b) #4
   return %y
