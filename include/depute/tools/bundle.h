@@ -2,7 +2,7 @@
 //
 //   std::vector<TestCase> cases = {{.method = "forward", .inputs = inputs}};
 //   DEPUTE_TRY(cases, with_expected_outputs(executable, std::move(cases)));
-//   DEPUTE_TRY(PteFile file, write_bundle(executable, cases));   // bundle_program(): of a .pte
+//   DEPUTE_TRY(PteFile file, write_bundle(executable, cases));
 //   DEPUTE_TRY(Bundle bundle, read_bundle(file.pte, "model.bpte"));
 //
 // Each test case is the first call of a loaded method: the expected outputs of a method with state are those of its initial state.
