@@ -18,6 +18,7 @@ _NAMES = {
     "_verify": ("Verification", "verify"),
     "backend": ("BackendDetails", "DelegateMappingBuilder", "PreprocessResult"),
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
+    "integer_io": ("QuantizeInputs", "QuantizeOutputs", "extract_io_quant_params"),
     "ledger": ("ByteLedger", "size"),
     "manager": (
         "EdgeCompileConfig",

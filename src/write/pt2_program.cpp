@@ -187,7 +187,8 @@ Json source_json(const SourceLocation& source) {
   Json metadata = Json::object();
   if (!source.file.empty())
     metadata["stack_trace"] =
-        fmt::format("  File \"{}\", line {}, in forward\n{}", source.file.str(), source.line,
+        fmt::format("  File \"{}\", line {}, in {}\n{}", source.file.str(), source.line,
+                    source.function.empty() ? "forward" : source.function.str(),
                     source.line_text.empty() ? "" : fmt::format("    {}\n", source.line_text.str()));
   if (!source.module_path.empty())
     metadata["nn_module_stack"] =
