@@ -110,6 +110,13 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
                "METHOD=FILE.npz: for one method",
        .value = "FILE.npz",
        .may_be_empty = true},
+      {.names = "--integer-io",
+       .target = &arguments.integer_io,
+       .help = "[METHOD:]WHICH: take and return the integers of a quantized program: all, inputs, outputs, "
+               "input0, output0, or the name of an input",
+       .value = "WHICH",
+       .may_be_empty = true,
+       .words = integer_io_words()},
       {.names = "--jobs",
        .target = &arguments.jobs,
        .help = "Number of threads; default: all. The output does not depend on it",
@@ -185,6 +192,10 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   for (const std::string& text : arguments.calibrate) {
     DEPUTE_TRY(auto calibration, parse_arrays_argument("--calibrate", text));
     options.calibrate.push_back(std::move(calibration));
+  }
+  for (const std::string& text : arguments.integer_io) {
+    DEPUTE_TRY(IntegerIoRule rule, parse_integer_io_rule(text));
+    options.lower.integer_io.push_back(std::move(rule));
   }
   options.read_before = arguments.kernels;
   DEPUTE_TRY(options.lower.cache, read_cache(arguments));

@@ -185,6 +185,8 @@ Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerO
   TRY(delegated, lower_undelegated(std::move(delegated), options));
   add_delegates(report, delegated.program());
   TRY(delegated, add_constants(std::move(delegated), options.constants));
+  const std::vector<ConstantMethod> tells_io = config_methods(delegated.quantized().integer_io);
+  TRY(delegated, add_constants(std::move(delegated), tells_io));
   timer.done("lower");
   TRY_STATUS(report_step(options.observe, "lower", delegated.program()));
   if (kept) {

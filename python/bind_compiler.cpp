@@ -282,6 +282,34 @@ Edge to_edge(const ProgramHandle& handle, const std::vector<std::string>& preser
   });
 }
 
+// Makes inputs and outputs integers. Returns the program, the values of the methods that tell their scales, and the
+// names of the values: {"input0": "x"}. `prefix`: of the methods' names; None: the name of the tensor's method.
+nb::tuple integer_io(const ProgramHandle& handle, const std::vector<std::string>& texts,
+                     const std::optional<std::string>& prefix) {
+  Call call({});
+  Program program = clone(*handle.program);
+  const std::vector<IntegerTensor> tensors = call.run([&]() -> Result<std::vector<IntegerTensor>> {
+    std::vector<IntegerIoRule> rules;
+    for (const std::string& text : texts) {
+      DEPUTE_TRY(IntegerIoRule rule, parse_integer_io_rule(text));
+      rules.push_back(std::move(rule));
+    }
+    return make_integer_io(program, rules);
+  });
+  nb::dict methods, names;
+  for (const IntegerTensor& tensor : tensors) {
+    const std::string port = (tensor.is_input ? "input" : "output") + std::to_string(tensor.index);
+    names[port.c_str()] = std::string(tensor.value.str());
+    for (const ConstantMethod& method :
+         config_methods(tensor, prefix.value_or(std::string(tensor.method.str()) + "_"))) {
+      const auto* number = std::get_if<double>(&method.values[0]);
+      methods[method.name.c_str()] =
+          number != nullptr ? nb::cast(*number) : nb::cast(std::get<std::int64_t>(method.values[0]));
+    }
+  }
+  return nb::make_tuple(hold(std::move(program)), methods, names);
+}
+
 // Accepts a program that is in the Edge dialect already.
 Edge edge_of(const ProgramHandle& handle) {
   Call call({});
@@ -369,7 +397,7 @@ using DataFiles = std::vector<std::pair<std::string, std::string>>;
 
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                           const DataFiles& files) {
+                           bool state_names, bool stack_traces, const DataFiles& files) {
   std::vector<DataFile> ptd;
   for (const auto& [path, pattern] : files) ptd.push_back({.path = path, .pattern = pattern});
   return {.jobs = jobs,
@@ -378,7 +406,9 @@ WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignm
           .segment_alignment = segment_alignment,
           .delegate_alignment = delegate_alignment,
           .alloc_inputs = alloc_inputs,
-          .alloc_outputs = alloc_outputs};
+          .alloc_outputs = alloc_outputs,
+          .state_names = state_names,
+          .stack_traces = stack_traces};
 }
 
 // Preprocesses one partition on behalf of a worker. Returns the rows of a PreprocessResult.
@@ -443,9 +473,9 @@ void bind_compiler(nb::module_& module) {
   nb::class_<WriteOptions>(module, "WriteOptions")
       .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
                           std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                          const DataFiles& files) {
+                          bool state_names, bool stack_traces, const DataFiles& files) {
         new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
-                                              alloc_inputs, alloc_outputs, files));
+                                              alloc_inputs, alloc_outputs, state_names, stack_traces, files));
       });
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
@@ -470,6 +500,11 @@ void bind_compiler(nb::module_& module) {
   nb::class_<WriteSummary>(module, "WriteSummary").def_ro("warnings", &WriteSummary::warnings);
   module.def("to_edge", &to_edge);
   module.def("edge", &edge_of);
+  module.def("integer_io", &integer_io, nb::arg(), nb::arg(), nb::arg("prefix").none());
+  module.def("dtype_of_executorch", [](std::int64_t number) {
+    const std::optional<ScalarType> type = scalar_type_from_executorch(number);
+    return type ? std::optional(std::string(torch_name(*type))) : std::nullopt;
+  });
   module.def("to_backend", &to_backend<Edge>, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_backend", &to_backend<Delegated>, nb::arg(), nb::arg(), nb::arg(), nb::arg(),

@@ -186,6 +186,11 @@ Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) c
     TRY_STATUS(narrow_ranges(program, options.bounds));
     TRY_STATUS(normalize_for(program, backends, options));
     TRY_STATUS(transform(program, backends, options));
+    if (!options.integer_io.empty()) {
+      QuantizeResult with_io = *quantized;
+      TRY(with_io.integer_io, make_integer_io(program, options.integer_io));
+      quantized = std::make_shared<const QuantizeResult>(std::move(with_io));
+    }
     TRY_STATUS(bind_ops(program, backends, registry_));
     TRY_STATUS(report_step(options.observe, "normalize", program));
     return Stages::edge(std::move(program), std::move(quantized));
@@ -276,6 +281,8 @@ Result<Delegated> Compiler::lower(Exported exported, const LowerOptions& options
   TRY(Delegated delegated, to_backend(std::move(edge), options));
   TRY(delegated, lower_undelegated(std::move(delegated), options));
   TRY(delegated, add_constants(std::move(delegated), options.constants));
+  const std::vector<ConstantMethod> tells_io = config_methods(delegated.quantized().integer_io);
+  TRY(delegated, add_constants(std::move(delegated), tells_io));
   TRY_STATUS(report_step(options.observe, "lower", delegated.program()));
   return delegated;
 }

@@ -20,6 +20,7 @@ _NAMES = {
     "bundle": ("BundledProgram", "MethodTestCase", "MethodTestSuite", "serialize_from_bundled_program_to_flatbuffer"),
     "etrecord": ("ETRecord",),
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
+    "integer_io": ("QuantizeInputs", "QuantizeOutputs", "extract_io_quant_params"),
     "ledger": ("ByteLedger", "size"),
     "manager": (
         "EdgeCompileConfig",

@@ -7,6 +7,7 @@ from .backend import BackendDetails as BackendDetails, DelegateMappingBuilder as
 from .bundle import BundledProgram as BundledProgram, MethodTestCase as MethodTestCase, MethodTestSuite as MethodTestSuite, serialize_from_bundled_program_to_flatbuffer as serialize_from_bundled_program_to_flatbuffer
 from .etrecord import ETRecord as ETRecord
 from .graph import Graph as Graph, GraphModule as GraphModule, Node as Node, Op as Op, Source as Source, exir_ops as exir_ops
+from .integer_io import QuantizeInputs as QuantizeInputs, QuantizeOutputs as QuantizeOutputs, extract_io_quant_params as extract_io_quant_params
 from .ledger import ByteLedger as ByteLedger, size as size
 from .manager import EdgeCompileConfig as EdgeCompileConfig, EdgeProgramManager as EdgeProgramManager, ExecutorchBackendConfig as ExecutorchBackendConfig, ExecutorchProgramManager as ExecutorchProgramManager, MemoryPlanningPass as MemoryPlanningPass, MethodProgramsPartitionerSpec as MethodProgramsPartitionerSpec, disable_validation as disable_validation, to_backend as to_backend, to_edge as to_edge, to_edge_transform_and_lower as to_edge_transform_and_lower, validation_disabled as validation_disabled
 from .partitioning import CompileSpec as CompileSpec, DelegationSpec as DelegationSpec, PartitionResult as PartitionResult, Partitioner as Partitioner, backends as backends, partitioner as partitioner, tag_constant_data as tag_constant_data, worker_backend as worker_backend

@@ -18,6 +18,8 @@ _WORDS = (
     (re.compile(r"--bound\b"), "bounds"),
     (re.compile(r"--quantize\b"), "quantize"),
     (re.compile(r"--calibrate\b"), "calibrate"),
+    (re.compile(r"--integer-io input0, output0, \.\.\."), 'integer_io=["input0", "output0"]'),
+    (re.compile(r"--integer-io\b"), "integer_io"),
     (re.compile(r"--constant\b"), "constant_methods"),
     (re.compile(r"`depute backends`"), "depute.backends()"),
     (re.compile(r"`depute explain`"), "explain()"),

@@ -23,6 +23,7 @@ from ._named_data import as_bytes
 from ._progress import waiting, watching
 from .backend import known_backends, workers_of
 from .graph import op_name
+from .integer_io import IntegerIo
 from .partitioning import backend_id, knows_edge_forms, pre_decomposition, requests
 from .program import LoweredBackendModule, Method, Program, as_one_program, as_program, existing, write_whole
 from .report import DelegationInfo, Report, Text, get_delegation_info
@@ -133,14 +134,14 @@ class ExecutorchBackendConfig:
             "ops without a kernel are rejected; declare kernels of the application with --kernels on the command line",
         ),
         "dynamic_memory_planning_mode": _Setting(0, lambda mode: mode == 0, "memory is planned for the upper bounds of sizes"),
-        "emit_stacktrace": _Setting(False, lambda emits: not emits, "debug_map() maps instructions to lines of the model"),
+        "emit_stacktrace": _Setting(False, lambda _: True, ""),
         "constant_tensor_alignment": _Setting(None, _divides_16, "constants are aligned to 16 bytes"),
         "sym_shape_eval_pass": _Setting(None, _plans_upper_bounds, "memory is planned for the upper bounds of sizes"),
         "remove_view_copy": _Setting(True, bool, "views are never copied if no element moves"),
         "external_mutable_weights": _Setting(
             False, lambda externals: not externals, "training is not supported; use external_constants for constants"
         ),
-        "emit_mutable_buffer_names": _Setting(False, lambda emits: not emits, "names of buffers are not written"),
+        "emit_mutable_buffer_names": _Setting(False, lambda _: True, ""),
         # Settings without effect: the step always runs, or the memory planner decides.
         "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
         "run_reinplace_pass": _Setting(False, lambda _: True, ""),
@@ -210,6 +211,8 @@ class ExecutorchBackendConfig:
             self.delegate_alignment or 16,
             plan.alloc_graph_input,
             plan.alloc_graph_output,
+            bool(self.emit_mutable_buffer_names),
+            bool(self.emit_stacktrace),
             self._data_files(program, name),
         )
 
@@ -294,10 +297,12 @@ class EdgeProgramManager(_Manager):
         passes. A dict maps methods to passes; these receive a program with that method only."""
         from ._callbacks import transform
 
-        stage = self._stage
-        for each in _passes(passes, self.program):
+        stage, applied = self._stage, _passes(passes, self.program)
+        for each in applied:
             stage = _depute.to_edge(transform(each, stage.program), self._preserved, [], [], False)
-        return self._with(stage)
+        made = self._with(stage)
+        made._constants |= _config_methods(applied, self._constants, stage.program)
+        return made
 
     def to_backend(self, partitioner: Any, *, jobs: int = 1, executor: Any = None, retries: int = 0, progress: Any = None) -> EdgeProgramManager:
         """Delegates parts of all methods as `partitioner` decides; a dict has a partitioner for each method.
@@ -494,6 +499,7 @@ def to_edge_transform_and_lower(
     recipe: str | Iterable[str] = (),
     quantize: str | Iterable[str] = (),
     calibrate: Any = None,
+    integer_io: str | Iterable[str] = (),
     jobs: int = 1,
     check: bool = False,
     cache: str | os.PathLike[str] | None = None,
@@ -511,8 +517,10 @@ def to_edge_transform_and_lower(
     values}. generate_etrecord: as in to_edge.
 
     Depute's own arguments. joint_planning: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
-    sizes, {"s0": (1, 64)}. recipe: names of `depute backends --recipes`, for which partitioner and quantize win. quantize: rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name:
-    array} with samples as in --calibrate, or {method: either}. jobs: number of threads for preprocessing. check:
+    sizes, {"s0": (1, 64)}. recipe: names of `depute backends --recipes`, for which partitioner and quantize win. quantize:
+    rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name: array} with samples as in --calibrate,
+    or {method: either}. integer_io: inputs and outputs that become integers, with the rules of --integer-io: "all",
+    "output0", or a list; config_methods tell their scales. jobs: number of threads for preprocessing. check:
     verify after each pass, and ask partitioners and backends twice. cache: a folder for results of backends that have
     a cache_version; cache_size: its maximum size in bytes. executor: preprocess partitions in other processes; an
     executor of concurrent.futures, or a Dask client. retries: number of retries for a failed partition. progress: a
@@ -528,13 +536,14 @@ def to_edge_transform_and_lower(
     with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
         exported = as_one_program(programs)
         program = _pre_decomposed(exported, requested)
+        passes = _passes(transform_passes, program) + ([IntegerIo(integer_io)] if integer_io else [])
         if watch is not None:
             watch.step("normalize")
         stage, notes = _depute.lower(
             program._native,
             requested,
             known_backends(requested),
-            _passes(transform_passes, program),
+            passes,
             bool(joint_planning),
             dict(bounds or {}),
             quantize,
@@ -552,7 +561,9 @@ def to_edge_transform_and_lower(
     notes = notes.named(_input_name(programs))
     workers = workers_of(dict(known_backends(requested)))
     recorded = (exported._native, stage.normalized) if generate_etrecord else None
-    return EdgeProgramManager._made(stage, notes, _checked_constants(constant_methods, stage.program), workers=workers, recorded=recorded)
+    constants = _checked_constants(constant_methods, stage.program)
+    constants = constants | _config_methods(passes, constants, stage.program)
+    return EdgeProgramManager._made(stage, notes, constants, workers=workers, recorded=recorded)
 
 
 def _input_name(programs):
@@ -665,7 +676,19 @@ def _pass_of_method(function, name):
         return Program(_depute.join(list({**alone, name: transform(function, alone[name])}.items())))
 
     of_method.__name__ = getattr(function, "__name__", type(function).__name__)
+    of_method.of = function
     return of_method
+
+
+def _config_methods(passes, constants, native):
+    """Returns the constant methods that passes have made: integer_io.py."""
+    made = {}
+    for each in passes:
+        made |= getattr(getattr(each, "of", each), "config_methods", {})
+    for name in made:
+        if name in constants:
+            raise ValueError(f"constant_methods: {name!r} is also the name of a method that a pass adds")
+    return _checked_constants(made, native)
 
 
 def _pre_decomposed(program, rows):

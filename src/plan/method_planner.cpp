@@ -58,6 +58,14 @@ const Node* maker_of(const Program& program, const Value& value) {
   return computed == nullptr ? nullptr : maker_of(*delegate->original, *computed);
 }
 
+// Returns the index of a value in `values`, where it is added if it is new.
+template <typename T>
+std::uint32_t index_in(std::vector<T>& values, std::map<T, std::uint32_t>& known, T value) {
+  const auto [entry, is_new] = known.try_emplace(std::move(value), static_cast<std::uint32_t>(values.size()));
+  if (is_new) values.push_back(entry->first);
+  return entry->second;
+}
+
 }  // namespace
 
 MethodPlanner::MethodPlanner(const Program& program, const Method& method, Placement placement,
@@ -68,6 +76,7 @@ MethodPlanner::MethodPlanner(const Program& program, const Method& method, Place
       constants_(shared.constants),
       needed_(shared.needed),
       delegate_index_(shared.delegates),
+      options_(shared.options),
       refused_(std::move(placement_.refused)),
       pool_(plan_),
       index_(placement_.values.size(), -1),
@@ -121,7 +130,9 @@ void MethodPlanner::plan_inputs() {
   for (const Value* input : method_.graph->inputs()) {
     const InputSpec& spec = *input_spec(method_, *input);
     if (placement_[*input].kind == PlaceKind::State) {
-      index_[placement_.numbers[*input]] = pool_.add_tensor(placement_[*input].tensor);
+      PlanTensor tensor = placement_[*input].tensor;
+      if (options_.state_names) tensor.name = name_in_model(spec.target);
+      index_[placement_.numbers[*input]] = pool_.add_tensor(std::move(tensor));
     }
     if (spec.has_data()) continue;  // constants join the plan when they are used
     std::int32_t& index = index_[placement_.numbers[*input]];
@@ -134,6 +145,15 @@ void MethodPlanner::plan_inputs() {
     }
     plan_.inputs.push_back(index);
   }
+}
+
+// Returns the name of a buffer in the method's own model: methods that are joined get "decode::cache" for a second
+// buffer "cache".
+std::string_view MethodPlanner::name_in_model(Name key) const {
+  std::string_view name = key.str();
+  const std::string prefix = fmt::format("{}::", plan_.name);
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  return name;
 }
 
 Result<EValue> MethodPlanner::user_value(const Value& input, const InputSpec& spec) {
@@ -408,6 +428,22 @@ std::int32_t MethodPlanner::operator_index(std::string_view kernel) {
   return entry->second;
 }
 
+// Adds the lines of the nodes that the next instruction is made for, each once.
+void MethodPlanner::add_stack_trace() {
+  std::vector<std::uint32_t> trace;
+  const auto add = [&](const NodeOrigin& origin) {
+    if (origin.source == nullptr || origin.source->file.empty()) return;
+    const SourceLocation& source = *origin.source;
+    PlanFrame frame{std::string(source.file.str()), source.line, std::string(source.function.str()),
+                    std::string(source.line_text.str())};
+    const std::uint32_t index = index_in(plan_.stack_traces.frames, frames_, std::move(frame));
+    if (std::ranges::find(trace, index) == trace.end()) trace.push_back(index);
+  };
+  if (origin_ != nullptr) for_each_origin(*origin_, add);
+  plan_.stack_traces.of_instructions.push_back(
+      index_in(plan_.stack_traces.traces, traces_, std::move(trace)));
+}
+
 void MethodPlanner::add_instruction(Instruction::Kind kind, std::int32_t index,
                                     std::span<const std::int32_t> args) {
   begin_else_if_due();
@@ -421,6 +457,7 @@ void MethodPlanner::add_instruction(Instruction::Kind kind, std::int32_t index,
     std::vector<std::uint32_t>& handles = plan_.replaced_handles[plan_.instructions.size()];
     for (const NodeOrigin& origin : origin_->replaced) handles.push_back(origin.debug_handle);
   }
+  if (options_.stack_traces) add_stack_trace();
   plan_.instructions.push_back(instruction);
   plan_.debug_handles.push_back(origin_ == nullptr ? 0 : origin_->debug_handle);
 }

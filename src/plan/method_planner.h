@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -66,6 +67,7 @@ struct SharedPlanning {
   NeededKernels needed;
   DelegateIndex delegates;
   StatefulDelegates stateful;
+  const WriteOptions& options;
 };
 
 class MethodPlanner {
@@ -81,6 +83,7 @@ class MethodPlanner {
   void plan_inputs();
   Status plan_stores();
   Status plan_outputs();
+  std::string_view name_in_model(Name key) const;
   Result<EValue> user_value(const Value& input, const InputSpec& spec);
   Result<EValue> user_number(const Value& input);
   Result<std::int32_t> literal(const Node* node, const Argument& argument);
@@ -99,6 +102,7 @@ class MethodPlanner {
   std::int32_t size_of(std::int32_t tensor, std::size_t dim);
   void call(std::string_view kernel, std::initializer_list<std::int32_t> args);
   std::int32_t operator_index(std::string_view kernel);
+  void add_stack_trace();
   void add_instruction(Instruction::Kind kind, std::int32_t index, std::span<const std::int32_t> args);
 
   // Kernel calls (kernel_call.cpp).
@@ -156,6 +160,7 @@ class MethodPlanner {
   ConstantPool& constants_;
   NeededKernels& needed_;
   const DelegateIndex& delegate_index_;
+  const WriteOptions& options_;
   ExecutionPlan plan_;
   std::vector<RefusedNode> refused_;
   ValuePool pool_;
@@ -164,6 +169,8 @@ class MethodPlanner {
   const Node* origin_ = nullptr;     // the node that instructions are made for, or null
   std::unordered_map<const Value*, std::int32_t> copies_;  // copies of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
+  std::map<PlanFrame, std::uint32_t> frames_;  // indices in plan_.stack_traces
+  std::map<std::vector<std::uint32_t>, std::uint32_t> traces_;
   std::unordered_map<Name, KernelUse> kernel_uses_;   // by op
   std::unordered_map<Name, std::int32_t> delegates_;  // by name: index in the plan
   EqualDelegates equal_delegates_;

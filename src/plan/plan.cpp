@@ -69,7 +69,7 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
 Result<Plan> plan_methods(const Program& program, const WriteOptions& options,
                           std::vector<Refusal>& refusals) {
   internal::SharedPlanning shared{
-      ConstantPool(options.ptd), {}, DelegateIndex(program), StatefulDelegates(program)};
+      ConstantPool(options.ptd), {}, DelegateIndex(program), StatefulDelegates(program), options};
   TRY_STATUS(check_stateful_delegates(program, shared.stateful));
   Plan plan;
   TRY(State state, lay_out_state(program));

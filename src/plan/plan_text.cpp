@@ -55,11 +55,18 @@ class PlanPrinter {
     }
     for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
       text_ += fmt::format("  {}  {}\n", i, instruction(plan_.instructions[i]));
+      plan_.stack_traces.for_each_frame(i, [&](const PlanFrame& frame) { add_frame(frame); });
     }
     return std::move(text_);
   }
 
  private:
+  void add_frame(const PlanFrame& frame) {
+    text_ += fmt::format("       at {}:{}", printable(frame.file), frame.line);
+    if (!frame.function.empty()) text_ += fmt::format(" in {}", printable(frame.function));
+    text_ += frame.text.empty() ? "\n" : fmt::format(": {}\n", printable(frame.text));
+  }
+
   // Prints an operand: tensors by number, other values also by their content.
   std::string operand(std::int64_t index) const {
     if (index < 0) return "none";

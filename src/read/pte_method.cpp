@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 namespace depute::internal {
 namespace {
@@ -36,6 +38,7 @@ class MethodReader {
           return Failure(std::move(status).error());
         }
       }
+      TRY_STATUS(read_stack_traces(*chain));
     }
     return std::move(plan_);
   }
@@ -318,8 +321,52 @@ class MethodReader {
     return {};
   }
 
+  // Keeps traces only if each instruction has one: there is no other way to tell which one it belongs to.
+  Status read_stack_traces(const et12::Chain& chain) {
+    if (chain.stacktrace() == nullptr) return {};
+    StackTraces& traces = plan_.stack_traces;
+    TRY_STATUS(take(chain.stacktrace()->size()));
+    for (const et12::FrameList* list : elements(chain.stacktrace())) {
+      auto [known, is_new] = traces_.try_emplace(list, static_cast<std::uint32_t>(traces.traces.size()));
+      if (is_new) {
+        std::vector<std::uint32_t> trace;
+        for (const et12::Frame* frame : elements(list->items())) {
+          TRY_STATUS(take(1));
+          TRY(const std::uint32_t index, read_frame(*frame));
+          trace.push_back(index);
+        }
+        traces.traces.push_back(std::move(trace));
+      }
+      traces.of_instructions.push_back(known->second);
+    }
+    if (traces.of_instructions.size() != plan_.instructions.size()) {
+      traces = {};
+      traces_.clear();
+      frames_.clear();
+    }
+    return {};
+  }
+
+  Result<std::uint32_t> read_frame(const et12::Frame& table) {
+    StackTraces& traces = plan_.stack_traces;
+    auto [known, is_new] = frames_.try_emplace(&table, static_cast<std::uint32_t>(traces.frames.size()));
+    if (!is_new) return known->second;
+    const std::uint32_t index = known->second;
+    PlanFrame frame{.line = table.lineno()};
+    for (auto [string, target] :
+         {std::pair(table.filename(), &frame.file), std::pair(table.name(), &frame.function),
+          std::pair(table.context(), &frame.text)}) {
+      if (string == nullptr) continue;
+      TRY(*target, text(string, ".stacktrace"));
+    }
+    traces.frames.push_back(std::move(frame));
+    return index;
+  }
+
   const et12::ExecutionPlan& table_;
   MethodLimits& limits_;
+  std::unordered_map<const et12::FrameList*, std::uint32_t> traces_;
+  std::unordered_map<const et12::Frame*, std::uint32_t> frames_;
   ExecutionPlan plan_;
 };
 

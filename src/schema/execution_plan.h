@@ -90,6 +90,30 @@ struct Instruction {
   std::uint32_t arg_count = 0;
 };
 
+// A line of the model.
+struct PlanFrame {
+  std::string file;
+  std::int32_t line = 0;
+  std::string function;
+  std::string text;  // of the line
+
+  auto operator<=>(const PlanFrame&) const = default;
+};
+
+// The model's lines of a method's instructions. Files and this struct have each line and each trace once.
+struct StackTraces {
+  std::vector<PlanFrame> frames;
+  std::vector<std::vector<std::uint32_t>> traces;  // indices of frames, the innermost last
+  std::vector<std::uint32_t> of_instructions;  // per instruction: index of its trace; empty: there are none
+
+  // Calls `visit` with each line of the instruction.
+  template <typename Visit>
+  void for_each_frame(std::size_t instruction, Visit&& visit) const {
+    if (instruction >= of_instructions.size()) return;
+    for (const std::uint32_t frame : traces[of_instructions[instruction]]) visit(frames[frame]);
+  }
+};
+
 struct ExecutionPlan {
   std::string name;
   std::string in_spec;  // how the caller's arguments and results nest, in torch's notation
@@ -111,7 +135,8 @@ struct ExecutionPlan {
   // Plans only, per instruction: the called index in Program::delegates if an equal delegate is executed
   // instead.
   std::map<std::size_t, std::uint32_t> stood_for;
-  std::vector<std::int32_t> args;                      // arguments of all instructions
+  std::vector<std::int32_t> args;  // arguments of all instructions
+  StackTraces stack_traces;
   std::vector<std::int64_t> memory_sizes;              // per memory_id; [0] is unused
   std::map<std::uint32_t, PlanDevice> memory_devices;  // by memory_id; all others are on the CPU
 

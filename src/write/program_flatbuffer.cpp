@@ -30,6 +30,12 @@ std::uint64_t size_bound(const Plan& plan, const SegmentLayout& layout) {
     bytes += method.name.size() + method.in_spec.size() + method.out_spec.size();
     for (const std::string& text : method.strings) bytes += text.size();
     for (const PlanTensor& tensor : method.tensors) bytes += tensor.name.size();
+    const StackTraces& traces = method.stack_traces;
+    entries += traces.frames.size() + traces.traces.size();
+    bytes += 4 * traces.of_instructions.size();
+    for (const auto& trace : traces.traces) bytes += 4 * trace.size();
+    for (const PlanFrame& frame : traces.frames)
+      bytes += frame.file.size() + frame.function.size() + frame.text.size();
     for (const PlanDelegate& delegate : method.delegates) {
       entries += 2 + delegate.compile_specs.size();
       for (const auto& [key, value] : delegate.compile_specs) bytes += key.size() + value.size();
@@ -228,10 +234,30 @@ class ProgramBuilder {
       auto type = static_cast<et12::InstructionArguments>(instruction.kind);
       instructions.push_back(et12::CreateInstruction(builder_, type, build_arguments(method, instruction)));
     }
-    auto chain =
-        et12::CreateChain(builder_, builder_.CreateVector(method.inputs),
-                          builder_.CreateVector(method.outputs), builder_.CreateVector(instructions));
+    auto chain = et12::CreateChain(builder_, builder_.CreateVector(method.inputs),
+                                   builder_.CreateVector(method.outputs), builder_.CreateVector(instructions),
+                                   build_stack_traces(method.stack_traces));
     return builder_.CreateVector(&chain, 1);
+  }
+
+  Offset<Vector<Offset<et12::FrameList>>> build_stack_traces(const StackTraces& traces) {
+    if (traces.of_instructions.empty()) return 0;
+    std::vector<Offset<et12::Frame>> frames;
+    for (const PlanFrame& frame : traces.frames) {
+      auto file = builder_.CreateSharedString(frame.file);
+      auto function = builder_.CreateSharedString(frame.function);
+      auto text = builder_.CreateSharedString(frame.text);
+      frames.push_back(et12::CreateFrame(builder_, file, frame.line, function, text));
+    }
+    std::vector<Offset<et12::FrameList>> lists;
+    for (const std::vector<std::uint32_t>& trace : traces.traces) {
+      std::vector<Offset<et12::Frame>> rows;
+      for (const std::uint32_t frame : trace) rows.push_back(frames[frame]);
+      lists.push_back(et12::CreateFrameList(builder_, builder_.CreateVector(rows)));
+    }
+    std::vector<Offset<et12::FrameList>> of_instructions;
+    for (const std::uint32_t trace : traces.of_instructions) of_instructions.push_back(lists[trace]);
+    return builder_.CreateVector(of_instructions);
   }
 
   Offset<void> build_arguments(const ExecutionPlan& method, const Instruction& instruction) {
@@ -300,6 +326,8 @@ std::uint64_t count_tables(const Plan& plan, const SegmentLayout& layout) {
       tables += (tensor.memory_id != 0 ? 1 : 0) + (tensor.name.empty() ? 0 : 1);
     }
     for (const PlanDelegate& delegate : method.delegates) tables += 2 + delegate.compile_specs.size();
+    for (const std::uint32_t trace : method.stack_traces.of_instructions)
+      tables += 1 + method.stack_traces.traces[trace].size();
   }
   return tables;
 }

@@ -133,7 +133,8 @@ Json source_json(const SourceLocation& source, bool has_stack) {
   Json metadata = Json::object();
   if (!source.file.empty())
     metadata["stack_trace"] =
-        fmt::format("  File \"{}\", line {}, in forward\n{}", source.file.str(), source.line,
+        fmt::format("  File \"{}\", line {}, in {}\n{}", source.file.str(), source.line,
+                    source.function.empty() ? "forward" : source.function.str(),
                     source.line_text.empty() ? "" : fmt::format("    {}\n", source.line_text.str()));
   if (has_stack) {
     metadata["nn_module_stack"] = module_stack(source.module_path.str());

@@ -51,6 +51,12 @@ void fields(FieldWriter& visit, const QuantizedLayer& layer) {
   visit("sqnr_db", std::isfinite(layer.sqnr) ? std::optional(layer.sqnr) : std::nullopt);
 }
 
+void fields(FieldWriter& visit, const IntegerTensor& tensor) {
+  visit("method", tensor.method, "kind", tensor.is_input ? "input" : "output", "index", tensor.index, "value",
+        tensor.value, "dtype", name(tensor.dtype), "scale", tensor.scale, "zero_point", tensor.zero_point,
+        "quant_min", tensor.quant_min, "quant_max", tensor.quant_max);
+}
+
 void fields(FieldWriter& visit, const CacheUse& cache) {
   visit("found", cache.found, "made", cache.made);
 }

@@ -41,6 +41,9 @@ std::string backend_flags(const LowerOptions& options) {
 std::vector<std::string> deciding_options(const LowerOptions& options) {
   std::vector<std::string> texts;
   for (const QuantizeRule& rule : options.quantize) texts.push_back("--quantize " + rule.text);
+  for (const IntegerIoRule& rule : options.integer_io)
+    texts.push_back(
+        fmt::format("--integer-io {}{}{}", rule.method, rule.method.empty() ? "" : ":", rule.which));
   for (const auto& [size, range] : options.bounds)
     texts.push_back(fmt::format("--bound {}={}", size, bound_text(range)));
   for (const BackendRequest& request : options.backends)

@@ -103,6 +103,12 @@ void add_quantized(const QuantizeResult& quantized, bool verbose, doc::Document&
     document.print("  and {} more that are not", more);
 }
 
+void add_integer_io(const QuantizeResult& quantized, doc::Document& document) {
+  for (const IntegerTensor& tensor : quantized.integer_io)
+    document.print("{} {} of {} is {}, scale {}, zero point {}", tensor.is_input ? "Input" : "Output",
+                   tensor.index, tensor.method.str(), name(tensor.dtype), tensor.scale, tensor.zero_point);
+}
+
 // "of which 34 repeat another (xnnpack1 x 20, xnnpack3 x 16)".
 std::string repeats_text(const Report& report) {
   const auto repeats = std::ranges::count_if(
@@ -160,6 +166,7 @@ doc::Document summary(const Report& report, bool verbose) {
   add_undelegated(report, verbose, document);
   add_boundaries(report, document);
   add_quantized(report.quantized, verbose, document);
+  add_integer_io(report.quantized, document);
   const std::uint64_t made = report.cache.found + report.cache.made;
   if (made > 0) document.print("From the cache: {} of {}", report.cache.found, made);
   for (const std::string& note : report.notes) document.line({{"note:", doc::Style::Strong}, {" " + note}});

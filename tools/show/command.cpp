@@ -13,6 +13,7 @@
 #include "tools/bundle/bundle_text.h"
 #include "tools/bundle/program_part.h"
 #include "tools/show/program_json.h"
+#include "tools/show/selected_operators.h"
 #include "tools/show/show_pte.h"
 
 namespace depute {
@@ -24,6 +25,7 @@ struct ShowArguments {
   bool originals = false;
   bool sources = false;
   bool json = false;
+  bool selected_operators = false;
 };
 
 std::vector<Option> show_options(ShowArguments& arguments) {
@@ -35,7 +37,12 @@ std::vector<Option> show_options(ShowArguments& arguments) {
           {"--data", &arguments.data, "Print all constants whole, so that the text can be compiled"},
           {"--originals", &arguments.originals, "Print the subprograms that delegates were made from"},
           {"--sources", &arguments.sources, "Print the user's Python line beside each node"},
-          {"--json", &arguments.json, "As JSON, without constants' bytes"}};
+          {"--json", &arguments.json, "As JSON, without constants' bytes"},
+          {.names = "--selected-operators",
+           .target = &arguments.selected_operators,
+           .help = "The operators of a .pte file and their types, as the selected_operators.yaml of a "
+                   "selective build",
+           .excludes = "--json"}};
 }
 
 Result<std::string> show_program(const ShowArguments& arguments, std::shared_ptr<const MappedFile> file) {
@@ -49,6 +56,9 @@ Result<std::string> show_program(const ShowArguments& arguments, std::shared_ptr
 Result<std::string> show(const ShowArguments& arguments, const Registry& registry) {
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments.file));
   TRY(const std::span<const std::byte> bytes, program_part(file->bytes(), arguments.file));
+  if (arguments.selected_operators && !is_pte(bytes))
+    return failure("usage", "--selected-operators", "only a .pte file has a list of operators",
+                   "lower the model first");
   if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments, file);
   if (arguments.json) return failure("usage", "--json", ".pte, .bpte and .ptd files are shown as text only");
   if (is_ptd(bytes)) {
@@ -56,6 +66,7 @@ Result<std::string> show(const ShowArguments& arguments, const Registry& registr
     return ptd_text(ptd);
   }
   TRY(const PteContents pte, read_pte(bytes, arguments.file));
+  if (arguments.selected_operators) return selected_operators(pte, arguments.file);
   Result<std::string> text = pte_text(pte, bytes, registry);
   if (!text) text.error().where = fmt::format("{}: {}", arguments.file, text.error().where);
   if (!text || !is_bundle(file->bytes())) return text;

@@ -63,7 +63,8 @@ class Stage {
  public:
   const Program& program() const { return *program_; }
   std::shared_ptr<const Program> shared_program() const { return program_; }
-  const QuantizeResult& quantized() const { return *quantized_; }  // layers that Compiler::quantize() changed
+  // Layers that Compiler::quantize() changed, and inputs and outputs that are integers.
+  const QuantizeResult& quantized() const { return *quantized_; }
 
  protected:
   Stage(std::shared_ptr<Program> program, std::shared_ptr<const QuantizeResult> quantized)
@@ -167,6 +168,7 @@ struct LowerOptions {
   std::vector<Calibration> calibrations = {};  // sample inputs for static rules
   // Applied in this order; each result is verified and normalized again.
   std::vector<Transform> transforms = {};
+  std::vector<IntegerIoRule> integer_io = {};  // inputs and outputs that become integers, after the transforms
   bool edge_forms = false;                     // NormalizeOptions::edge_forms, applies to all backends
   std::vector<std::string> preserve_ops = {};  // ops that to_edge() does not decompose, besides the backends'
   CacheOptions cache = {};  // caches the results of backends; not used with verify_each_pass
@@ -220,8 +222,8 @@ class DEPUTE_API Compiler {
 
   // Quantizes the layers that options.quantize names; options.calibrations has samples for static rules.
   Result<Exported> quantize(Exported exported, const LowerOptions& options) const;
-  // Normalizes the program, keeps the ops whole that the backends ask for, applies options.transforms, and puts
-  // the backends' own ops where their patterns are.
+  // Normalizes the program, keeps the ops whole that the backends ask for, applies options.transforms and
+  // options.integer_io, and puts the backends' own ops where their patterns are.
   Result<Edge> to_edge(Exported exported, const LowerOptions& options = {}) const;
   // Accepts a program that is in the Edge dialect already, without normalizing it again.
   Result<Edge> edge(Program program) const;
@@ -230,7 +232,8 @@ class DEPUTE_API Compiler {
   Result<Delegated> to_backend(Edge edge, const LowerOptions& options) const;
   Result<Delegated> to_backend(Delegated delegated, const LowerOptions& options) const;
 
-  // All steps from an exported program to one whose undelegated nodes are decomposed, with options.constants.
+  // All steps from an exported program to one whose undelegated nodes are decomposed, with options.constants and
+  // the config_methods() of options.integer_io.
   Result<Delegated> lower(Exported exported, const LowerOptions& options = {}) const;
 
   // Returns the partitioner that to_backend() would use: the request's own, or the registered backend's with

@@ -31,6 +31,7 @@
 
 #include "depute/api.h"
 #include "depute/backend/pins.h"
+#include "depute/compiler/integer_io.h"
 #include "depute/program/data.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"
@@ -80,6 +81,7 @@ struct QuantizeResult {
   std::vector<QuantizedLayer> layers = {};  // in the order of the program
   // Selected layers that were not quantized, with the reason: "%linear_3: rows of 100 in groups of 32".
   std::vector<std::string> left = {};
+  std::vector<IntegerTensor> integer_io = {};  // inputs and outputs that Compiler::to_edge() made integers
 };
 
 // Called while a method runs on calibration samples: before the first sample, and then every few samples.

@@ -79,9 +79,10 @@ struct DEPUTE_API SourceLocation {
   Name original_op;  // the operator the user's program called, before decomposition
   Name custom;  // torch's node.meta["custom"] as JSON, which torch.fx.traceback.annotate and quantizers write
   Name line_text;  // source line, if the program contains it: "return self.conv(x)"
+  Name function;   // Python function of the line, if the program contains it: "forward"
 
   std::string str() const;  // "model.py:12 (features.0.conv)"; empty if unknown
-  // Compares locations without line_text, which the text form of a program omits.
+  // Compares locations without line_text and function, which the text form of a program omits.
   friend bool operator==(const SourceLocation& a, const SourceLocation& b) {
     return a.file == b.file && a.line == b.line && a.module_path == b.module_path &&
            a.original_op == b.original_op && a.custom == b.custom;

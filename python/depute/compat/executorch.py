@@ -35,6 +35,7 @@ from .._errors import Error, kind_of
 from .._to_torch import exported_program_of
 from ..backend import BackendDetails, NamedDataStore, PreprocessResult
 from ..graph import GraphModule, getitem
+from ..integer_io import QuantizeInputs, QuantizeOutputs
 from ..manager import EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, refuse_split_state
 from ..partitioning import Partitioner, PartitionResult
 from ..program import Program, as_one_program, from_torch
@@ -230,6 +231,8 @@ def transform(*passes):
     for each in passes:
         if not callable(each) or isinstance(each, type):
             raise TypeError(f"expected a pass over a GraphModule, not {kind_of(each)}")
+    if len(passes) == 1 and type(passes[0]).__module__ == "executorch.exir.passes.quantize_io_pass":
+        return _integer_io(passes[0])
 
     def transformed(program):
         if program.lowered_modules():
@@ -240,6 +243,13 @@ def transform(*passes):
         return as_one_program({name: from_torch(method) for name, method in methods.items()})
 
     return transformed
+
+
+def _integer_io(theirs):
+    """Returns Depute's pass for a QuantizeInputs or QuantizeOutputs, which changes its manager instead of a module."""
+    if hasattr(theirs, "quantized_inputs_idx_dict"):
+        return QuantizeInputs(None, theirs.quantized_inputs_idx_dict, theirs.param_prefix_name)
+    return QuantizeOutputs(None, theirs.quantized_outputs_idx_list, theirs.param_prefix_name)
 
 
 # --- partitioners

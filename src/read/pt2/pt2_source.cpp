@@ -20,6 +20,7 @@ bool is_torch_file(std::string_view file) {
 struct Frame {
   std::string_view file;
   std::int32_t line = 0;
+  std::string_view function;
   std::string_view text;
 };
 
@@ -40,7 +41,10 @@ std::optional<Frame> parse_frame(std::string_view text, std::string_view behind)
   if (end == std::string_view::npos) return std::nullopt;
   Frame frame{.file = text.substr(0, end)};
   text.remove_prefix(end + middle.size());
-  std::from_chars(text.data(), text.data() + text.size(), frame.line);
+  const char* const line_end = std::from_chars(text.data(), text.data() + text.size(), frame.line).ptr;
+  text.remove_prefix(static_cast<std::size_t>(line_end - text.data()));
+  constexpr std::string_view in = ", in ";
+  if (text.starts_with(in)) frame.function = text.substr(in.size(), max_source_text);
   if (!behind.starts_with(frame_start)) frame.text = behind.substr(0, max_source_text);
   return frame;
 }
@@ -116,6 +120,8 @@ Result<SourceLocation> read_source(const Json& metadata) {
   source.file = Name(frame.file);
   source.line = frame.line;
   source.line_text = Name(frame.text);
+  static const Name forward("forward");  // almost every frame
+  source.function = frame.function == forward.str() ? forward : Name(frame.function);
   source.module_path = Name(innermost_module(modules));
   source.original_op = Name(called_function(torch_fn));
   source.custom = Name(custom);

@@ -109,6 +109,9 @@ def never_called() -> None:
     import torch
 
     exported = torch.export.export(torch.nn.Linear(4, 4), (torch.ones(2, 4),))
+    edge = depute.to_edge(exported)
+    passes = [depute.QuantizeInputs(edge, [0], "forward"), depute.QuantizeOutputs(edge, [0], "forward")]
+    print(edge.transform(passes).config_methods, depute.extract_io_quant_params(edge)["inputs"])
     check: depute.Verification = depute.verify(depute.from_torch(exported), "model.pte", tolerance=1e-3)
     print(check.ok, [output.relative for output in check.outputs])
     depute.print_delegation_info(depute.from_torch(exported))
