@@ -20,6 +20,7 @@ _NAMES = {
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
     "ledger": ("ByteLedger", "size"),
     "manager": (
+        "Bank",
         "EdgeCompileConfig",
         "EdgeProgramManager",
         "ExecutorchBackendConfig",
