@@ -155,12 +155,12 @@ class Distributor {
   }
 
   RefusedNode state_misfit(const PlanBank& bank, std::uint64_t state) const {
-    Failure failure = plan_error(
-        method_.method.name, nullptr,
-        fmt::format("bank {} of {} bytes needs {} more: buffers that are kept between calls take {}, and "
-                    "delegates may read {} behind them",
-                    bank.name, bank.size, bank.used - bank.size, state, method_.padding),
-        hint);
+    std::string message =
+        fmt::format("bank {} of {} bytes needs {} more: buffers that are kept between calls take {}",
+                    bank.name, bank.size, bank.used - bank.size, state);
+    if (method_.padding > 0)
+      message += fmt::format(", and delegates may read {} behind them", method_.padding);
+    Failure failure = plan_error(method_.method.name, nullptr, message, hint);
     failure.error().code = memory_bank_code;
     return {nullptr, std::move(failure).error()};
   }
