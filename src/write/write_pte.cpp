@@ -196,15 +196,22 @@ std::vector<std::byte> file_start(std::span<const std::uint8_t> flatbuffer, std:
   return start;
 }
 
-// Warns about a correct program that loads only without verification; the C++ runtime verifies on request
-// only.
-std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout) {
+// Warns about a correct program that loads only without verification, which the C++ runtime does on request
+// only, and about one that needs memory of the application before it runs.
+std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout,
+                                     const WriteOptions& options) {
+  std::vector<std::string> warnings;
   std::uint64_t tables = count_tables(plan, layout);
-  if (tables <= max_verified_tables) return {};
-  return {
-      fmt::format("the program has {} tables, and the runtime verifies {} at most: load it with "
-                  "Verification.Minimal, which is the default in C++ but not in Python",
-                  tables, max_verified_tables)};
+  if (tables > max_verified_tables)
+    warnings.push_back(
+        fmt::format("the program has {} tables, and the runtime verifies {} at most: load it with "
+                    "Verification.Minimal, which is the default in C++ but not in Python",
+                    tables, max_verified_tables));
+  if (!options.alloc_state)
+    warnings.emplace_back(
+        "the application has to give memory to buffers that are kept between calls; without it, a "
+        "call ends the process");
+  return warnings;
 }
 
 Status check_alignment(std::string_view option, std::uint64_t alignment) {
@@ -354,7 +361,7 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
   summary.constant_bytes = set_offsets(bytes, segments, positions, base);
   summary.flatbuffer_bytes = flatbuffer.size();
   summary.file_bytes = file->position();
-  summary.warnings = warnings_of(plan, segments.layout);
+  summary.warnings = warnings_of(plan, segments.layout, options);
   TRY_STATUS(file->write_at(0, file_start(bytes, room, base, has_data ? file->position() - base : 0)));
   TRY_STATUS(file->write_at(header_position + room, std::as_bytes(bytes.subspan(header_position))));
 

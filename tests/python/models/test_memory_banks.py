@@ -206,7 +206,8 @@ def test_an_application_provides_state(tmp_path):
     sys.path.insert(0, str(ROOT / "tests" / "releases"))
     changes = importlib.import_module("changes")
     (tmp_path / "m.ir").write_text(COUNTER)
-    lower(tmp_path / "m.ir", tmp_path / "m.pte", "--alloc-state=no")
+    run = lower(tmp_path / "m.ir", tmp_path / "m.pte", "--alloc-state=no")
+    assert "note: the application has to give memory to buffers" in run.stdout
     (plan,) = plans_of(tmp_path / "m.pte")
     (state,) = [value.val for value in plan.values if getattr(value.val, "extra_tensor_info", None)]
     assert state.extra_tensor_info.fully_qualified_name == "count"
