@@ -7,6 +7,7 @@
 
 #include "cli/backend_argument.h"
 #include "cli/commands.h"
+#include "cli/memory_argument.h"
 #include "cli/request.h"
 
 namespace depute {
@@ -31,6 +32,10 @@ struct LowerArguments {
   bool alloc_outputs = true;
   bool state_names = false;
   bool stack_traces = false;
+  bool alloc_state = true;
+  std::uint64_t constant_alignment = WriteOptions().constant_alignment;
+  std::string memory;
+  std::vector<std::string> memory_pins;
   std::string color = "auto";
   bool quiet = false;
   bool verbose = false;
@@ -125,6 +130,14 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   options.write.alloc_outputs = arguments.alloc_outputs;
   options.write.state_names = arguments.state_names;
   options.write.stack_traces = arguments.stack_traces;
+  options.write.alloc_state = arguments.alloc_state;
+  options.write.constant_alignment = arguments.constant_alignment;
+  DEPUTE_TRY(options.write.banks, parse_memory_argument(arguments.memory));
+  for (const std::string& text : arguments.memory_pins) {
+    DEPUTE_TRY(MemoryPin pin, parse_memory_pin_argument(text));
+    options.write.memory_pins.push_back(std::move(pin));
+  }
+  DEPUTE_TRY_STATUS(check_memory(options.write));
   return options;
 }
 
@@ -189,6 +202,8 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
            "Alignment of segments in the file, in bytes (a power of two); default: 128", "BYTES"},
           {"--delegate-alignment", &arguments.delegate_alignment,
            "Alignment of the payloads of delegates, in bytes (a power of two); default: 16", "BYTES"},
+          {"--constant-alignment", &arguments.constant_alignment,
+           "Alignment of constants in the file, in bytes (a power of two); default: 16", "BYTES"},
           {"--inline-delegates", &arguments.inline_delegates,
            "Put the payloads of delegates into the flatbuffer instead of segments"},
           {"--alloc-inputs", &arguments.alloc_inputs,
@@ -199,6 +214,20 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
            "Also write the names of mutated buffers, by which an application finds them"},
           {"--stack-traces", &arguments.stack_traces,
            "Also write the line of the model of each instruction into the program"},
+          {"--alloc-state", &arguments.alloc_state,
+           "Plan memory for buffers that are kept between calls (default: yes); with =no the caller provides "
+           "it"},
+          {.names = "--memory",
+           .target = &arguments.memory,
+           .help =
+               "NAME=SIZE:ID[:align=BYTES],...: distribute planned memory to banks, the fastest first, for "
+               "example sram=512K:1,dram=8M:2",
+           .value = "BANKS"},
+          {.names = "--memory-pin",
+           .target = &arguments.memory_pins,
+           .help = "BANK=SELECTOR: put the results of nodes into one bank, for example sram=features.0 or "
+                   "dram=node:mask",
+           .value = "BANK=SELECTOR"},
           {"--debug-map", &arguments.debug_map,
            "Also write a map from instructions to source lines of the model, for depute profile", "FILE"},
           {"--etrecord", &arguments.etrecord,

@@ -394,21 +394,34 @@ Report written(const Executable& executable, const Notes& notes, const std::stri
 
 // .ptd files: paths, and patterns of data names.
 using DataFiles = std::vector<std::pair<std::string, std::string>>;
+using Banks = std::vector<std::tuple<std::string, std::uint64_t, std::uint32_t, std::uint64_t>>;
+using MemoryPins = std::vector<std::pair<std::string, std::string>>;  // bank, selector
 
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                           bool state_names, bool stack_traces, const DataFiles& files) {
-  std::vector<DataFile> ptd;
-  for (const auto& [path, pattern] : files) ptd.push_back({.path = path, .pattern = pattern});
-  return {.jobs = jobs,
-          .ptd = std::move(ptd),
-          .extract_delegate_segments = segments,
-          .segment_alignment = segment_alignment,
-          .delegate_alignment = delegate_alignment,
-          .alloc_inputs = alloc_inputs,
-          .alloc_outputs = alloc_outputs,
-          .state_names = state_names,
-          .stack_traces = stack_traces};
+                           bool alloc_state, bool state_names, bool stack_traces,
+                           std::uint64_t constant_alignment, const DataFiles& files, const Banks& banks,
+                           const MemoryPins& pins) {
+  WriteOptions options = {.jobs = jobs,
+                          .ptd = {},
+                          .extract_delegate_segments = segments,
+                          .segment_alignment = segment_alignment,
+                          .delegate_alignment = delegate_alignment,
+                          .alloc_inputs = alloc_inputs,
+                          .alloc_outputs = alloc_outputs,
+                          .state_names = state_names,
+                          .stack_traces = stack_traces,
+                          .banks = {},
+                          .memory_pins = {},
+                          .alloc_state = alloc_state,
+                          .constant_alignment = constant_alignment};
+  for (const auto& [path, pattern] : files) options.ptd.push_back({.path = path, .pattern = pattern});
+  for (const auto& [name, size, memory_id, alignment] : banks)
+    options.banks.push_back({name, size, memory_id, alignment});
+  for (const auto& [bank, selector] : pins) options.memory_pins.push_back({bank, selector});
+  const Status checked = check_memory(options);
+  if (!checked) raise(checked.error());
+  return options;
 }
 
 // Preprocesses one partition on behalf of a worker. Returns the rows of a PreprocessResult.
@@ -471,12 +484,15 @@ nb::object whole(const std::string& backend_id, const ProgramHandle& handle,
 
 void bind_compiler(nb::module_& module) {
   nb::class_<WriteOptions>(module, "WriteOptions")
-      .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
-                          std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                          bool state_names, bool stack_traces, const DataFiles& files) {
-        new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
-                                              alloc_inputs, alloc_outputs, state_names, stack_traces, files));
-      });
+      .def("__init__",
+           [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
+              std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs, bool alloc_state,
+              bool state_names, bool stack_traces, std::uint64_t constant_alignment, const DataFiles& files,
+              const Banks& banks, const MemoryPins& pins) {
+             new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
+                                                   alloc_inputs, alloc_outputs, alloc_state, state_names,
+                                                   stack_traces, constant_alignment, files, banks, pins));
+           });
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

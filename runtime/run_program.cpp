@@ -8,6 +8,7 @@
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
 #include <fmt/format.h>
@@ -127,6 +128,7 @@ class LoadedMethod {
   Status open(const RunRequest& request);
   Status plan_memory(const et::MethodMeta& meta);
   Status provide_outputs(const et::MethodMeta& meta);
+  Status provide_state();
   et::EValue input(std::size_t index, const RuntimeValue& argument);
 
   const ExecutionPlan& plan_;
@@ -144,6 +146,7 @@ class LoadedMethod {
   std::optional<et::HierarchicalAllocator> planned_;
   std::optional<et::MemoryManager> manager_;
   std::vector<AlignedMemory> output_memory_;
+  std::vector<AlignedMemory> state_memory_;
   std::vector<AlignedMemory> input_memory_;
   std::vector<TensorPtr> input_tensors_;
   std::optional<et::Method> method_;
@@ -198,7 +201,26 @@ Status LoadedMethod::open(const RunRequest& request) {
   const std::uint64_t heap = heap_bytes() - std::min(heap_before, heap_bytes());
   memory_.method = method_allocator_.used_size();
   memory_.loading = heap - std::min<std::uint64_t>(heap, memory_.method);
+  TRY_STATUS(provide_state());
   return provide_outputs(meta);
+}
+
+// Buffers that the application provides (--alloc-state=no) start as zeros.
+Status LoadedMethod::provide_state() {
+  for (const PlanTensor& tensor : plan_.tensors) {
+    const bool is_provided =
+        !tensor.name.empty() && tensor.memory_id == 0 && tensor.constant == 0 && !tensor.is_external;
+    if (!is_provided) continue;
+    TRY(const executorch::aten::Tensor attribute,
+        value_of(method_->get_attribute(tensor.name), tensor.name, "cannot find the buffer"));
+    state_memory_.push_back(allocate_aligned(attribute.nbytes()));
+    std::memset(state_memory_.back().get(), 0, attribute.nbytes());
+    const et::Error error =
+        et::internal::set_tensor_data(attribute, state_memory_.back().get(), attribute.nbytes());
+    if (error != et::Error::Ok)
+      return runtime_failure(fmt::format("buffer {}", tensor.name), "takes no memory", error);
+  }
+  return {};
 }
 
 Status LoadedMethod::plan_memory(const et::MethodMeta& meta) {

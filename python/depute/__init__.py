@@ -23,6 +23,7 @@ _NAMES = {
     "integer_io": ("QuantizeInputs", "QuantizeOutputs", "extract_io_quant_params"),
     "ledger": ("ByteLedger", "size"),
     "manager": (
+        "Bank",
         "EdgeCompileConfig",
         "EdgeProgramManager",
         "ExecutorchBackendConfig",

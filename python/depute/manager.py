@@ -13,6 +13,7 @@ import copy
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from . import _depute
@@ -75,24 +76,45 @@ def _each(value):
     return value.values() if isinstance(value, dict) else (value,)
 
 
-def _divides_16(value):
-    return value is None or value in (1, 2, 4, 8, 16)
+@dataclass(frozen=True)
+class Bank:
+    """A memory of the device, for MemoryPlanningPass: `size` bytes of arena `mem_id`, where values are aligned to `alignment`."""
+
+    name: str
+    size: int
+    mem_id: int
+    alignment: int | None = None
 
 
 class MemoryPlanningPass:
-    """Decides who provides the memory of inputs and outputs: the memory plan, or the caller before each call."""
+    """Decides where values lie, and who provides the memory of inputs, outputs and buffers: the memory plan, or the caller.
+
+    banks: memories that the plan distributes values to, the fastest first; without any, one arena has room for all.
+    pins: (name of a bank, selector of nodes) for values that must lie in one bank, with selectors as in pins of backends.
+    """
 
     _SETTINGS = {
         "memory_planning_algo": _Setting(None, lambda algo: algo is None, "there is only one planning algorithm"),
         "allow_lifetime_and_storage_overlap": _Setting(False, lambda _: True, ""),  # only affects a check
-        "alloc_mutable_buffers": _Setting(True, bool, "mutated buffers are always planned"),
-        "share_mutable_buffers": _Setting(False, lambda shares: not shares, "methods of a program always share them"),
-        "alignment": _Setting(16, _divides_16, "memory is planned in multiples of 16 bytes"),
+        "share_mutable_buffers": _Setting(False, lambda _: True, ""),  # methods of a program always share them
+        "alignment": _Setting(16, lambda value: value in (1, 2, 4, 8, 16), "memory is planned in multiples of 16 bytes; banks may have more"),
     }
 
-    def __init__(self, alloc_graph_input: bool = True, alloc_graph_output: bool = True, **others: Any) -> None:
+    def __init__(
+        self,
+        alloc_graph_input: bool = True,
+        alloc_graph_output: bool = True,
+        alloc_mutable_buffers: bool = True,
+        *,
+        banks: Iterable[Bank] = (),
+        pins: Iterable[tuple[str, str]] = (),
+        **others: Any,
+    ) -> None:
         self.alloc_graph_input = bool(alloc_graph_input)
         self.alloc_graph_output = bool(alloc_graph_output)
+        self.alloc_mutable_buffers = bool(alloc_mutable_buffers)
+        self.banks = list(banks)
+        self.pins = list(pins)
         _take_settings(self, others)
 
     def __eq__(self, other: object) -> bool:
@@ -135,7 +157,6 @@ class ExecutorchBackendConfig:
         ),
         "dynamic_memory_planning_mode": _Setting(0, lambda mode: mode == 0, "memory is planned for the upper bounds of sizes"),
         "emit_stacktrace": _Setting(False, lambda _: True, ""),
-        "constant_tensor_alignment": _Setting(None, _divides_16, "constants are aligned to 16 bytes"),
         "sym_shape_eval_pass": _Setting(None, _plans_upper_bounds, "memory is planned for the upper bounds of sizes"),
         "remove_view_copy": _Setting(True, bool, "views are never copied if no element moves"),
         "external_mutable_weights": _Setting(
@@ -159,6 +180,7 @@ class ExecutorchBackendConfig:
         jobs: int = 1,
         *,
         passes: Iterable[Callable[..., Any]] = (),
+        constant_tensor_alignment: int | None = None,
         **others: Any,
     ) -> None:
         self.memory_planning_pass = memory_planning_pass or MemoryPlanningPass()
@@ -168,6 +190,7 @@ class ExecutorchBackendConfig:
         self.external_constants = external_constants
         self.jobs = jobs
         self.passes = list(passes)
+        self.constant_tensor_alignment = constant_tensor_alignment
         _take_settings(self, others)
 
     def _plan(self, methods):
@@ -211,9 +234,13 @@ class ExecutorchBackendConfig:
             self.delegate_alignment or 16,
             plan.alloc_graph_input,
             plan.alloc_graph_output,
+            plan.alloc_mutable_buffers,
             bool(self.emit_mutable_buffer_names),
             bool(self.emit_stacktrace),
+            self.constant_tensor_alignment or 16,
             self._data_files(program, name),
+            [(bank.name, bank.size, bank.mem_id, bank.alignment or 0) for bank in plan.banks],
+            plan.pins,
         )
 
 

@@ -15,11 +15,12 @@
 namespace depute {
 namespace {
 
+bool is_below(std::string_view name, std::string_view path) {
+  return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
+}
+
 bool is_in_module(const Node& node, std::string_view path) {
-  if (node.source == nullptr) return false;
-  const std::string_view module_path = node.source->module_path.str();
-  return module_path.starts_with(path) &&
-         (module_path.size() == path.size() || module_path[path.size()] == '.');
+  return node.source != nullptr && is_below(node.source->module_path.str(), path);
 }
 
 // Matches breadth first, since backtracking is exponential for some expressions. Rejects features that
@@ -110,6 +111,30 @@ bool NodeSelector::selects(const Node& node) const {
              (node.source != nullptr && has_parts(node.source->original_op.str(), pattern_));
   }
   std::unreachable();
+}
+
+bool NodeSelector::selects_input(const Value& input, std::string_view key) const {
+  switch (kind_) {
+    case Kind::Module:
+      return !key.empty() && is_below(key, pattern_);
+    case Kind::Node:
+      return input.name() == pattern_;
+    case Kind::Name:
+      return matches_name_(input.name().str());
+    case Kind::Op:
+      return false;
+  }
+  std::unreachable();
+}
+
+bool NodeSelector::selects_any(const Program& program) const {
+  for (const auto& method : program.methods) {
+    for (const Value* input : method->graph->inputs()) {
+      const InputSpec& spec = *input_spec(*method, *input);
+      if (selects_input(*input, spec.has_data() ? spec.target.str() : std::string_view())) return true;
+    }
+  }
+  return any_node(program, [&](const Node& node) { return selects(node); });
 }
 
 bool NodeSelector::may_select_nothing() const {

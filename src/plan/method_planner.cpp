@@ -6,6 +6,7 @@
 
 #include "ops/control/control_ops.h"
 #include "ops/own_ops.h"
+#include "plan/maker.h"
 #include "plan/memory/tensor_bounds.h"
 #include "plan/target_device.h"
 #include "support/check.h"
@@ -34,29 +35,6 @@ EValue::Kind scalar_kind(Type::Kind kind) {
 }
 
 namespace {
-
-// Returns the value that a delegate computes for this result of its call. Mutations and literals among its
-// outputs are not results of the call.
-const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
-  const Method& method = *delegate.original->methods.at(0);
-  for (std::size_t i = 0; i < method.outputs.size(); ++i) {
-    const Argument& output = method.graph->outputs()[i];
-    if (method.outputs[i].mutates_data() || !output.is_value()) continue;
-    if (result-- == 0) return output.as_value();
-  }
-  return nullptr;
-}
-
-// Returns the node that computes the value; for a delegate's result, the node inside the delegate. Null if
-// unknown.
-const Node* maker_of(const Program& program, const Value& value) {
-  const Node* producer = value.producer();
-  if (producer == nullptr || !is_delegate_call(*producer)) return producer;
-  const Delegate* delegate = program.find_delegate(producer->arg(0).as_symbol());
-  if (delegate == nullptr || delegate->original == nullptr) return nullptr;
-  const Value* computed = computed_output(*delegate, value.index());
-  return computed == nullptr ? nullptr : maker_of(*delegate->original, *computed);
-}
 
 // Returns the index of a value in `values`, where it is added if it is new.
 template <typename T>
@@ -91,13 +69,8 @@ Result<ExecutionPlan> MethodPlanner::run() {
   for (const Node& node : method_.graph->nodes()) TRY_STATUS(plan_or_refuse(node));
   TRY_STATUS(plan_stores());
   TRY_STATUS(plan_outputs());
-  plan_.memory_sizes = {0};
-  if (placement_.arena_bytes > 0 || placement_.state_bytes > 0) {
-    plan_.memory_sizes.push_back(static_cast<std::int64_t>(placement_.arena_bytes));
-  }
-  if (placement_.state_bytes > 0) {
-    plan_.memory_sizes.push_back(static_cast<std::int64_t>(placement_.state_bytes));
-  }
+  plan_.memory_sizes.assign(placement_.memory_sizes.begin(), placement_.memory_sizes.end());
+  plan_.banks = std::move(placement_.banks);
   return std::move(plan_);
 }
 
@@ -129,9 +102,10 @@ Status MethodPlanner::plan_or_refuse(const Node& node) {
 void MethodPlanner::plan_inputs() {
   for (const Value* input : method_.graph->inputs()) {
     const InputSpec& spec = *input_spec(method_, *input);
-    if (placement_[*input].kind == PlaceKind::State) {
+    const PlaceKind kind = placement_[*input].kind;
+    if (kind == PlaceKind::State || (spec.has_data() && kind == PlaceKind::Caller)) {
       PlanTensor tensor = placement_[*input].tensor;
-      if (options_.state_names) tensor.name = name_in_model(spec.target);
+      if (options_.state_names || kind == PlaceKind::Caller) tensor.name = name_in_model(spec.target);
       index_[placement_.numbers[*input]] = pool_.add_tensor(std::move(tensor));
     }
     if (spec.has_data()) continue;  // constants join the plan when they are used

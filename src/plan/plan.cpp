@@ -14,6 +14,7 @@
 #include "plan/method_planner.h"
 #include "plan/plan_text.h"
 #include "plan/refusals.h"
+#include "plan/state_banks.h"
 #include "support/guarded.h"
 #include "support/try.h"
 
@@ -51,11 +52,11 @@ Status check_stateful_delegates(const Program& program, const StatefulDelegates&
 
 // Adds refused nodes to `refusals`; returns any other failure.
 Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
-                                  const WriteOptions& options, internal::SharedPlanning& shared,
-                                  std::vector<Refusal>& refusals) {
+                                  const MemoryMap& memory, const WriteOptions& options,
+                                  internal::SharedPlanning& shared, std::vector<Refusal>& refusals) {
   TRY(FlatMethod flat, flatten(program, method));
   const Method& straight = flat.method != nullptr ? *flat.method : method;
-  TRY(Placement placement, place_values(program, straight, state, shared.delegates, options));
+  TRY(Placement placement, place_values(program, straight, state, shared.delegates, memory, options));
   internal::MethodPlanner planner(program, straight, std::move(placement), shared);
   Result<ExecutionPlan> plan = planner.run();
   for (RefusedNode& refused : planner.take_refused()) {
@@ -72,9 +73,13 @@ Result<Plan> plan_methods(const Program& program, const WriteOptions& options,
       ConstantPool(options.ptd), {}, DelegateIndex(program), StatefulDelegates(program), options};
   TRY_STATUS(check_stateful_delegates(program, shared.stateful));
   Plan plan;
-  TRY(State state, lay_out_state(program));
+  TRY(const MemoryMap memory, MemoryMap::make(options));
+  TRY_STATUS(memory.check_known(program));
+  TRY(State state, lay_out_state(program, memory, options.alloc_state));
+  if (!memory.empty() && options.alloc_state)
+    TRY_STATUS(choose_state_banks(program, shared.delegates, memory, options, state));
   for (const Method* method : methods_by_name(program)) {
-    auto execution_plan = plan_method(program, *method, state, options, shared, refusals);
+    auto execution_plan = plan_method(program, *method, state, memory, options, shared, refusals);
     if (execution_plan) {
       plan.methods.push_back(std::move(*execution_plan));
     } else {

@@ -114,6 +114,16 @@ struct StackTraces {
   }
 };
 
+// What a method has in a memory bank. Sizes in bytes.
+struct PlanBank {
+  std::string name;
+  std::uint32_t memory_id = 0;
+  std::uint64_t size = 0;
+  std::uint64_t used = 0;     // of the arena, from its start
+  std::uint64_t peak = 0;     // that are alive at one time
+  std::uint64_t traffic = 0;  // that are written and read in one call
+};
+
 struct ExecutionPlan {
   std::string name;
   std::string in_spec;  // how the caller's arguments and results nest, in torch's notation
@@ -139,6 +149,7 @@ struct ExecutionPlan {
   StackTraces stack_traces;
   std::vector<std::int64_t> memory_sizes;              // per memory_id; [0] is unused
   std::map<std::uint32_t, PlanDevice> memory_devices;  // by memory_id; all others are on the CPU
+  std::vector<PlanBank> banks;                         // plans only: WriteOptions::banks
 
   // For plans: returns the index in Program::delegates that a DelegateCall calls.
   std::uint32_t called_delegate(std::size_t instruction) const {

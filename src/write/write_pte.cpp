@@ -42,9 +42,10 @@ struct Segments {
   SegmentLayout layout;
 };
 
-Blob constant_blob(const TensorData& constant) {
+Blob constant_blob(const TensorData& constant, std::uint64_t least_alignment = constant_alignment) {
   bool is_large = constant.byte_size() >= large_constant;
-  return tensor_blob(constant, is_large ? default_segment_alignment : constant_alignment);
+  return tensor_blob(constant,
+                     std::max(is_large ? default_segment_alignment : constant_alignment, least_alignment));
 }
 
 // Numbers inline blobs; equal ones are stored once.
@@ -104,22 +105,22 @@ void add_named_data(std::span<const NamedData> named, const WriteOptions& option
 
 // Adds tensors to a segment. The runtime loads no constants, not even empty ones, from an empty segment, so
 // an empty one gets a few bytes.
-void add_tensors(std::span<const TensorData> tensors, std::vector<Blob>& blobs) {
+void add_tensors(std::span<const TensorData> tensors, std::uint64_t alignment, std::vector<Blob>& blobs) {
   bool has_bytes = false;
   std::size_t first = blobs.size();
   for (const TensorData& tensor : tensors) {
-    blobs.push_back(constant_blob(tensor));
+    blobs.push_back(constant_blob(tensor, alignment));
     has_bytes = has_bytes || tensor.byte_size() > 0;
   }
   if (has_bytes || tensors.empty()) return;
-  blobs[first] = {Storage::zeros(constant_alignment), 0, constant_alignment, constant_alignment};
+  blobs[first] = {Storage::zeros(constant_alignment), 0, constant_alignment, alignment};
 }
 
 Segments collect_segments(const Program& program, const Plan& plan, std::span<const NamedData> named,
                           const WriteOptions& options) {
   Segments segments;
-  add_tensors(plan.constants, segments.blobs);
-  add_tensors(plan.initial_values, segments.blobs);
+  add_tensors(plan.constants, options.constant_alignment, segments.blobs);
+  add_tensors(plan.initial_values, constant_alignment, segments.blobs);
   segments.constant_count = plan.constants.size();
   segments.initial_count = plan.initial_values.size();
   if (segments.initial_count > 0) segments.layout.state_segment = segments.layout.segment_count++;
@@ -195,15 +196,22 @@ std::vector<std::byte> file_start(std::span<const std::uint8_t> flatbuffer, std:
   return start;
 }
 
-// Warns about a correct program that loads only without verification; the C++ runtime verifies on request
-// only.
-std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout) {
+// Warns about a correct program that loads only without verification, which the C++ runtime does on request
+// only, and about one that needs memory of the application before it runs.
+std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout,
+                                     const WriteOptions& options) {
+  std::vector<std::string> warnings;
   std::uint64_t tables = count_tables(plan, layout);
-  if (tables <= max_verified_tables) return {};
-  return {
-      fmt::format("the program has {} tables, and the runtime verifies {} at most: load it with "
-                  "Verification.Minimal, which is the default in C++ but not in Python",
-                  tables, max_verified_tables)};
+  if (tables > max_verified_tables)
+    warnings.push_back(
+        fmt::format("the program has {} tables, and the runtime verifies {} at most: load it with "
+                    "Verification.Minimal, which is the default in C++ but not in Python",
+                    tables, max_verified_tables));
+  if (!options.alloc_state)
+    warnings.emplace_back(
+        "the application has to give memory to buffers that are kept between calls; without it, a "
+        "call ends the process");
+  return warnings;
 }
 
 Status check_alignment(std::string_view option, std::uint64_t alignment) {
@@ -254,7 +262,8 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
                      "the plan has external constants, but no .ptd file is given for them");
     std::vector<PtdEntry>& entries = result.files[options.ptd[constant.file].path];
     constants.emplace(constant.tensor.name, std::pair(&entries, entries.size()));
-    entries.push_back({constant.tensor.name, constant_blob(constant.data), constant.tensor});
+    entries.push_back(
+        {constant.tensor.name, constant_blob(constant.data, options.constant_alignment), constant.tensor});
   }
   const DataFile* rest = file_of_rest(options.ptd);
   const std::string& stem = rest == nullptr ? path : rest->path;
@@ -365,7 +374,8 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
       std::ranges::any_of(segments.layout.inline_blobs, [](const auto& blob) { return blob != nullptr; });
   const std::size_t room = align(pte_header, has_blobs ? segments.layout.inline_alignment : pte_header);
   std::uint64_t base =
-      align(flatbuffer.size() + room, std::max(options.segment_alignment, constant_alignment));
+      align(flatbuffer.size() + room,
+            std::max({options.segment_alignment, options.constant_alignment, constant_alignment}));
   bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
 
   TRY(std::unique_ptr<Output> file, open(path));
@@ -377,7 +387,7 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
   summary.constant_bytes = set_offsets(bytes, segments, positions, base);
   summary.flatbuffer_bytes = flatbuffer.size();
   summary.file_bytes = file->position();
-  summary.warnings = warnings_of(plan, segments.layout);
+  summary.warnings = warnings_of(plan, segments.layout, options);
   TRY_STATUS(file->write_at(0, file_start(bytes, room, base, has_data ? file->position() - base : 0)));
   TRY_STATUS(file->write_at(header_position + room, std::as_bytes(bytes.subspan(header_position))));
 
@@ -385,7 +395,8 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
   std::vector<std::unique_ptr<Output>> external;
   for (const auto& [name, entries] : distribution.files) {
     TRY(std::unique_ptr<Output> ptd, open(name));
-    TRY_STATUS(write_ptd(entries, *ptd, options.jobs, options.segment_alignment));
+    TRY_STATUS(write_ptd(entries, *ptd, options.jobs,
+                         std::max(options.segment_alignment, options.constant_alignment)));
     summary.external_files.push_back({name, ptd->position()});
     external.push_back(std::move(ptd));
   }
@@ -424,6 +435,7 @@ Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program
   return guarded([&]() -> Result<WriteSummary> {
     TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
     TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
+    TRY_STATUS(check_alignment("constant_alignment", options.constant_alignment));
     TRY_STATUS(check_data_is_there(program, "write_pte"));
     TRY_STATUS(check_payloads(program));
     return write_files(open, program, plan, path, options);

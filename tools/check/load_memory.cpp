@@ -178,7 +178,9 @@ LoadMemory memory_of(const ExecutionPlan& method, const RuntimeClasses& classes,
                     .alone = alone.tables().most(),
                     .outputs = output_bytes(method),
                     .unknown_backends = unknown_backends(method, classes)};
-  for (const std::int64_t size : method.memory_sizes) memory.planned += static_cast<std::uint64_t>(size);
+  for (std::size_t id = 1; id < method.memory_sizes.size(); ++id)
+    memory.arenas.push_back(static_cast<std::uint64_t>(method.memory_sizes[id]));
+  for (const std::uint64_t size : memory.arenas) memory.planned += size;
   return memory;
 }
 
@@ -222,8 +224,8 @@ Result<std::vector<LoadMemory>> load_memory(std::span<const std::byte> file, std
 
 void fields(FieldWriter& visit, const LoadMemory& memory) {
   visit("method", memory.method, "runtimes", memory.runtimes, "bits", memory.bits, "tables", memory.tables,
-        "temporary", memory.temporary, "alone", memory.alone, "planned", memory.planned, "outputs",
-        memory.outputs, "unknown_backends", memory.unknown_backends);
+        "temporary", memory.temporary, "alone", memory.alone, "planned", memory.planned, "arenas",
+        memory.arenas, "outputs", memory.outputs, "unknown_backends", memory.unknown_backends);
 }
 
 }  // namespace depute

@@ -21,8 +21,14 @@ void fields(FieldWriter& visit, const ExternalFile& file) {
   visit("path", file.path, "bytes", file.bytes);
 }
 
+void fields(FieldWriter& visit, const BankUse& use) {
+  visit("method", use.method, "bank", use.bank, "memory_id", use.memory_id, "size", use.size, "used",
+        use.used, "peak", use.peak, "traffic", use.traffic);
+}
+
 void fields(FieldWriter& visit, const PlannedFacts& planned) {
   visit("memory", planned.memory, "kernels", planned.kernels, "load_memory", planned.load_memory);
+  visit.omit_empty("banks", planned.banks);
 }
 
 void fields(FieldWriter& visit, const BoundaryReport& boundary) {

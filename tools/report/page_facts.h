@@ -62,6 +62,7 @@ struct PageBlock {
 struct PageMemory {
   std::string method;
   std::vector<std::uint64_t> sizes;  // bytes of arenas, starting with arena 1 as in the runtime
+  std::vector<PlanBank> banks;       // empty without memory banks
   std::vector<PageBlock> blocks;
   // By instruction: the node that it executes, or -1 - delegate (index in Report::delegates), or nullopt.
   std::vector<std::optional<std::int64_t>> instructions;

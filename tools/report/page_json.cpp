@@ -163,8 +163,11 @@ class PageWriter {
       for (const PageBlock& block : method.blocks)
         blocks.push_back(
             {block.first, block.last, block.memory, block.offset, block.bytes, strings_.number(block.type)});
+      JsonValue banks = JsonValue::array();
+      for (const PlanBank& bank : method.banks)
+        banks.push_back({bank.name, bank.memory_id, bank.size, bank.used, bank.peak});
       FieldWriter visit;
-      visit("method", method.method, "sizes", method.sizes, "blocks", blocks, "instructions",
+      visit("method", method.method, "sizes", method.sizes, "banks", banks, "blocks", blocks, "instructions",
             method.instructions);
       all.push_back(std::move(visit).take());
     }

@@ -24,7 +24,7 @@ class MemoryReader {
   }
 
   PageMemory read(const ExecutionPlan& plan) const {
-    PageMemory memory{.method = plan.name};
+    PageMemory memory{.method = plan.name, .banks = plan.banks};
     for (std::size_t i = 1; i < plan.memory_sizes.size(); ++i)
       memory.sizes.push_back(static_cast<std::uint64_t>(plan.memory_sizes[i]));
     read_blocks(plan, memory);

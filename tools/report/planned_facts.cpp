@@ -34,6 +34,14 @@ PlannedFacts planned_facts(const Executable& executable) {
     facts.memory = std::max(facts.memory, memory);
     for (const PlanOperator& op : method.operators) kernels.insert(op.str());
     std::ranges::move(method_memory(method, maps), std::back_inserter(facts.load_memory));
+    for (const PlanBank& bank : method.banks)
+      facts.banks.push_back({.method = method.name,
+                             .bank = bank.name,
+                             .memory_id = bank.memory_id,
+                             .size = bank.size,
+                             .used = bank.used,
+                             .peak = bank.peak,
+                             .traffic = bank.traffic});
   }
   facts.kernels.assign(kernels.begin(), kernels.end());
   return facts;

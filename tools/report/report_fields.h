@@ -38,6 +38,7 @@ struct ReportTotals {
 };
 void fields(FieldWriter& visit, const ReportTotals& totals);
 void fields(FieldWriter& visit, const ExternalFile& file);
+void fields(FieldWriter& visit, const BankUse& use);
 void fields(FieldWriter& visit, const PlannedFacts& planned);
 void fields(FieldWriter& visit, const BoundaryReport& boundary);
 void fields(FieldWriter& visit, const Split& split);

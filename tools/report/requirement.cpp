@@ -64,10 +64,10 @@ std::optional<double> parse_bound(std::string_view text, Unit unit) {
   return bound;
 }
 
-// The left side of the relation, such as "coverage:xnnpack".
+// The left side of the relation, such as "coverage:xnnpack" or "memory:sram".
 struct Asked {
   const QuantityName* quantity = nullptr;
-  std::string backend = {};
+  std::string part = {};  // a backend or a memory bank
 };
 
 Asked parse_quantity(std::string_view text) {
@@ -75,8 +75,9 @@ Asked parse_quantity(std::string_view text) {
   const auto found = std::ranges::find(quantities, trimmed(text.substr(0, colon)), &QuantityName::name);
   if (found == quantities.end()) return {};
   if (colon == text.npos) return {.quantity = &*found};
-  Asked asked{.quantity = &*found, .backend = std::string(trimmed(text.substr(colon + 1)))};
-  if (found->quantity != Quantity::Coverage || asked.backend.empty()) return {};
+  Asked asked{.quantity = &*found, .part = std::string(trimmed(text.substr(colon + 1)))};
+  const bool has_parts = found->quantity == Quantity::Coverage || found->quantity == Quantity::Memory;
+  if (!has_parts || asked.part.empty()) return {};
   return asked;
 }
 
@@ -84,10 +85,9 @@ std::optional<Requirement> parse_bounded(std::string_view text, std::string_view
                                          std::string_view right) {
   const Asked asked = parse_quantity(left);
   if (asked.quantity == nullptr) return std::nullopt;
-  Requirement requirement{.quantity = asked.quantity->quantity,
-                          .relation = relation,
-                          .text = std::string(text),
-                          .backend = asked.backend};
+  Requirement requirement{
+      .quantity = asked.quantity->quantity, .relation = relation, .text = std::string(text)};
+  (requirement.quantity == Quantity::Memory ? requirement.bank : requirement.backend) = asked.part;
   if (asked.quantity->unit == Unit::Names) {
     const std::vector<std::string_view> names = split_words(right);
     requirement.kernels.assign(names.begin(), names.end());
@@ -143,6 +143,15 @@ std::vector<LoadMemory> load_memory_of(const Report& report, Quantity quantity) 
   return all;
 }
 
+// Of the method that uses most of the bank.
+std::uint64_t bank_bytes(const PlannedFacts& planned, std::string_view bank) {
+  std::uint64_t most = 0;
+  for (const BankUse& use : planned.banks) {
+    if (use.bank == bank) most = std::max(most, use.used);
+  }
+  return most;
+}
+
 double measure(const Report& report, const Requirement& requirement) {
   switch (requirement.quantity) {
     case Quantity::Coverage:
@@ -158,6 +167,8 @@ double measure(const Report& report, const Requirement& requirement) {
     case Quantity::BoundaryBytes:
       return number_or_infinity(report.boundary_bytes());
     case Quantity::Memory:
+      if (!requirement.bank.empty())
+        return static_cast<double>(bank_bytes(*report.planned, requirement.bank));
       return number_or_infinity(report.planned ? std::optional(report.planned->memory) : std::nullopt);
     case Quantity::LoadMemory:
     case Quantity::LoadMemory32: {
@@ -228,6 +239,9 @@ std::string fault_of(const Report& report, const Requirement& requirement) {
     const std::vector<std::string> outside = kernels_outside(*report.planned, requirement);
     return outside.empty() ? "" : fmt::format("calls {}", fmt::join(outside, ", "));
   }
+  if (!requirement.bank.empty() && std::ranges::find(report.planned->banks, requirement.bank,
+                                                     &BankUse::bank) == report.planned->banks.end())
+    return fmt::format("is not known: there is no memory bank {}", requirement.bank);
   if (is_load_memory(requirement.quantity)) {
     for (const LoadMemory& each : load_memory_of(report, requirement.quantity)) {
       if (!each.unknown_backends.empty())

@@ -152,6 +152,25 @@ void add_times(const std::vector<StepTime>& times, doc::Document& document) {
   document.print("Time: {:.1f} ms ({})", total, steps);
 }
 
+void add_banks(const Report& report, doc::Document& document) {
+  if (!report.planned || report.planned->banks.empty()) return;
+  doc::Table table{.columns = {{"memory bank"},
+                               doc::number("used"),
+                               doc::number("of"),
+                               doc::number("peak"),
+                               doc::number("traffic")},
+                   .has_names = true};
+  for (const BankUse& use : report.planned->banks) {
+    std::uint64_t traffic = 0;
+    for (const BankUse& other : report.planned->banks)
+      traffic += other.method == use.method ? other.traffic : 0;
+    table.rows.push_back(
+        {{fmt::format("{} of {}", use.bank, use.method), std::to_string(use.used), std::to_string(use.size),
+          std::to_string(use.peak), fmt::format("{:.1f}%", percent(use.traffic, traffic))}});
+  }
+  document.add(std::move(table));
+}
+
 doc::Document summary(const Report& report, bool verbose) {
   doc::Document document;
   if (!report.output.empty())
@@ -167,6 +186,7 @@ doc::Document summary(const Report& report, bool verbose) {
   add_boundaries(report, document);
   add_quantized(report.quantized, verbose, document);
   add_integer_io(report.quantized, document);
+  add_banks(report, document);
   const std::uint64_t made = report.cache.found + report.cache.made;
   if (made > 0) document.print("From the cache: {} of {}", report.cache.found, made);
   for (const std::string& note : report.notes) document.line({{"note:", doc::Style::Strong}, {" " + note}});

@@ -155,6 +155,20 @@ void add_duplicates(const ByteLedger& ledger, std::size_t top, doc::Document& do
   if (const std::size_t more = ledger.duplicates.size() - shown; more > 0) document.print("  {} more", more);
 }
 
+// Lists arenas of methods that have several, as state or memory banks give them.
+void add_arenas(const std::vector<LoadMemory>& all, doc::Document& document) {
+  doc::Table table{.title = "bytes of arenas", .columns = {{""}, doc::number("planned")}, .has_names = true};
+  std::string_view last;
+  for (const LoadMemory& each : all) {
+    if (each.arenas.size() < 2 || each.method == last) continue;
+    last = each.method;
+    for (std::size_t i = 0; i < each.arenas.size(); ++i)
+      table.rows.push_back(
+          {{fmt::format("{}, memory {}", each.method, i + 1), std::to_string(each.arenas[i])}});
+  }
+  if (!table.rows.empty()) document.add(std::move(table));
+}
+
 void add_load_memory(const std::vector<LoadMemory>& all, doc::Document& document) {
   if (all.empty()) return;
   doc::Table table{.title = "bytes to load",
@@ -215,6 +229,7 @@ std::string ledger_text(const ByteLedger& ledger, std::size_t top) {
   document.add(size_table(ledger, top));
   add_duplicates(ledger, top, document);
   add_load_memory(ledger.load_memory, document);
+  add_arenas(ledger.load_memory, document);
   return render_text(document);
 }
 

@@ -39,6 +39,11 @@ class DEPUTE_API NodeSelector {
  public:
   static Result<NodeSelector> parse(std::string_view text);
   bool selects(const Node& node) const;
+  // True for an input of a method whose name is selected, or whose data are in the module: a parameter's or
+  // buffer's `key` is empty for other inputs.
+  bool selects_input(const Value& input, std::string_view key) const;
+  // Includes nodes already delegated, and inputs of methods.
+  bool selects_any(const Program& program) const;
   const std::string& text() const { return text_; }
   // True if it is no error that this selector selects no node: the op table knows its op. One list of pins
   // can thus serve many models.

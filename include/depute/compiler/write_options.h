@@ -27,6 +27,25 @@ struct DataFile {
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 
+// A memory of the device that holds planned values, a part or all of it.
+struct MemoryBank {
+  std::string name;
+  std::uint64_t size = 0;       // bytes for one method, with the padding behind values that delegates read
+  std::uint32_t memory_id = 0;  // arena of the runtime, from 1: its size is non_const_buffer_sizes[memory_id]
+  std::uint64_t alignment = 0;  // of values, in bytes; a power of two. Values always lie at multiples of 16
+  friend bool operator==(const MemoryBank&, const MemoryBank&) = default;
+};
+
+inline constexpr std::uint32_t max_memory_id = 64;
+
+// Values that must lie in one bank: the results of the nodes that the selector selects, as pins of backends do
+// (backend/pins.h), and inputs and buffers with such a name.
+struct MemoryPin {
+  std::string bank;
+  std::string selector;
+  friend bool operator==(const MemoryPin&, const MemoryPin&) = default;
+};
+
 struct WriteOptions {
   int jobs = 1;  // threads used to produce lazy constants and to hash them
   // Files for the plan's external constants and the delegates' named data. Data go to the first file that
@@ -49,7 +68,20 @@ struct WriteOptions {
   bool state_names = false;
   // Write the model's line of each instruction, which debuggers of the runtime read.
   bool stack_traces = false;
+  // Memories that planned values are distributed to, the fastest first; empty: values lie in arena 1 of any
+  // size, buffers that are kept between calls in arena 2. The plan minimizes the bytes that are read and
+  // written outside of the first bank; bytes in the third bank count twice, and so on.
+  std::vector<MemoryBank> banks = {};
+  std::vector<MemoryPin> memory_pins = {};
+  // If false, no memory is planned for buffers that are kept between calls. The caller provides it before each
+  // call, with their initial content, by their names in the file: Method::get_attribute() in the runtime.
+  bool alloc_state = true;
+  std::uint64_t constant_alignment =
+      16;  // of constants in their segment, in bytes; a power of two from 16 on
 };
+
+// Fails for banks or pins that no program can be planned with, such as two banks of one name.
+DEPUTE_API Status check_memory(const WriteOptions& options);
 
 struct WrittenFile {
   std::string path;

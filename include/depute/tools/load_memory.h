@@ -29,6 +29,7 @@ struct LoadMemory {
   std::uint64_t temporary = 0;
   std::uint64_t alone = 0;                         // method allocator, if there is no temporary allocator
   std::uint64_t planned = 0;                       // arenas for values
+  std::vector<std::uint64_t> arenas = {};          // the arenas by memory id, from 1
   std::uint64_t outputs = 0;                       // results that the caller provides memory for
   std::vector<std::string> unknown_backends = {};  // their delegates take memory that is not counted
 

@@ -82,11 +82,23 @@ struct ExternalFile {
   std::uint64_t bytes = 0;
 };
 
+// What one method has in one memory bank of WriteOptions::banks. Sizes in bytes.
+struct BankUse {
+  std::string method;
+  std::string bank;
+  std::uint32_t memory_id = 0;
+  std::uint64_t size = 0;
+  std::uint64_t used = 0;     // of the arena, from its start
+  std::uint64_t peak = 0;     // that are alive at one time
+  std::uint64_t traffic = 0;  // that are written and read in one call
+};
+
 // Facts from the memory plan.
 struct PlannedFacts {
   std::uint64_t memory = 0;          // bytes of planned memory, maximum over all methods
   std::vector<std::string> kernels;  // kernels called by instructions, sorted: "aten::add.out"
   std::vector<LoadMemory> load_memory;
+  std::vector<BankUse> banks = {};
 };
 
 struct PageFacts;
@@ -208,6 +220,7 @@ struct Requirement {
   double bound = 0;
   std::string text = {};                  // as written by the user
   std::string backend = {};               // for Coverage: the only backend that counts; empty: all
+  std::string bank = {};                  // for Memory: the only bank that counts; empty: all planned memory
   std::vector<std::string> kernels = {};  // for Kernels: allowed names; * matches any text
 };
 
@@ -221,6 +234,7 @@ struct Requirement {
 //   non_delegated_macs       multiply-accumulates of undelegated nodes, at the maximum sizes
 //   boundary_bytes           bytes of the tensors that enter and leave delegates, at the maximum sizes
 //   memory                   bytes of planned memory of the method that needs most
+//   memory:BANK              bytes of a bank of --memory that the method uses which needs most of it
 //   load_memory              bytes of the runtime's allocators to load the method that needs most
 //   load_memory_32           the same where addresses have 32 bits (load_memory.h)
 //   file_size                bytes of the .pte file and its .ptd files

@@ -36,7 +36,7 @@ from .._to_torch import exported_program_of
 from ..backend import BackendDetails, NamedDataStore, PreprocessResult
 from ..graph import GraphModule, getitem
 from ..integer_io import QuantizeInputs, QuantizeOutputs
-from ..manager import EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, refuse_split_state
+from ..manager import Bank, EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, refuse_split_state
 from ..partitioning import Partitioner, PartitionResult
 from ..program import Program, as_one_program, from_torch
 
@@ -179,8 +179,8 @@ def edge_program_manager(edge):
 
 # --- settings
 
-_SETTINGS = ("passes", "extract_delegate_segments", "segment_alignment", "delegate_alignment", "external_constants")
-_MEMORY_SETTINGS = ("alloc_graph_input", "alloc_graph_output")
+_SETTINGS = ("passes", "extract_delegate_segments", "segment_alignment", "delegate_alignment", "constant_tensor_alignment", "external_constants")
+_MEMORY_SETTINGS = ("alloc_graph_input", "alloc_graph_output", "alloc_mutable_buffers")
 # State that ExecuTorch writes, even to the shared default pass; the second comes from a field of its config.
 _MEMORY_STATE = ("state", "enable_non_cpu_memory_planning")
 
@@ -203,7 +203,16 @@ def _memory_plan(plan):
     settings = {name: getattr(plan, name) for name in (*_MEMORY_SETTINGS, *known)}
     if _is_same_suite(plan.memory_planning_algo, default.memory_planning_algo):
         del settings["memory_planning_algo"]
+    elif banks := _banks(plan.memory_planning_algo):
+        settings["memory_planning_algo"], settings["banks"] = None, banks
     return MemoryPlanningPass(**settings)
+
+
+def _banks(algo):
+    """Returns the banks of ExecuTorch's banked_memory_planning_pass(), which has one BankedGreedy; [] for other algorithms."""
+    algorithms = getattr(algo, "algo_list", ())
+    target = getattr(algorithms[0], "target", None) if len(algorithms) == 1 else None
+    return [Bank(bank.name, bank.size, bank.mem_id, bank.alignment) for bank in getattr(target, "banks", ())]
 
 
 def _is_same_suite(algo, usual):

@@ -1,13 +1,12 @@
 #include "plan/memory/memory_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <queue>
-#include <set>
 #include <utility>
 
+#include "plan/memory/free_list.h"
 #include "plan/memory/live_blocks.h"
 
 namespace depute {
@@ -29,24 +28,6 @@ std::vector<std::uint32_t> occupied(std::span<const MemoryBlock> blocks) {
     if (blocks[i].bytes > 0) order.push_back(i);
   }
   return order;
-}
-
-// Returns the start of the smallest gap between `neighbors` (alive at the same time, sorted by offset) that
-// holds `bytes`, or their end.
-std::uint64_t best_gap(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& neighbors,
-                       std::uint64_t bytes) {
-  std::uint64_t end = 0;
-  std::uint64_t best = 0;
-  std::uint64_t best_room = 0;  // 0: none found
-  for (auto [begin, stop] : neighbors) {
-    std::uint64_t room = begin > end ? begin - end : 0;
-    if (room >= bytes && (best_room == 0 || room < best_room)) {
-      best = end;
-      best_room = room;
-    }
-    end = std::max(end, stop);
-  }
-  return best_room == 0 ? end : best;
 }
 
 // Places blocks in the given order, each into the best gap between the blocks alive with it. Returns nullopt
@@ -76,67 +57,6 @@ std::optional<MemoryPlan> pack_into_gaps(std::span<const MemoryBlock> blocks,
   return plan;
 }
 
-// The free parts of an arena that grows if no part fits.
-class FreeList {
- public:
-  std::uint64_t take(std::uint64_t bytes) {
-    auto fit = by_size_.lower_bound({bytes, 0});
-    if (fit == by_size_.end()) return grow(bytes);
-    auto [size, offset] = *fit;
-    remove(offset, size);
-    if (size > bytes) add(offset + bytes, size - bytes);
-    return offset;
-  }
-
-  void give_back(std::uint64_t offset, std::uint64_t bytes) {
-    auto next = by_offset_.lower_bound(offset);
-    if (next != by_offset_.end() && next->first == offset + bytes) {
-      auto [next_offset, next_bytes] = *next;
-      remove(next_offset, next_bytes);
-      bytes += next_bytes;
-    }
-    auto previous = by_offset_.lower_bound(offset);
-    if (previous != by_offset_.begin()) {
-      auto [previous_offset, previous_bytes] = *std::prev(previous);
-      if (previous_offset + previous_bytes == offset) {
-        remove(previous_offset, previous_bytes);
-        offset = previous_offset;
-        bytes += previous_bytes;
-      }
-    }
-    add(offset, bytes);
-  }
-
-  std::uint64_t end() const { return end_; }
-
- private:
-  // Extends the arena, starting in its last free part if that lies at the end.
-  std::uint64_t grow(std::uint64_t bytes) {
-    std::uint64_t offset = end_;
-    if (!by_offset_.empty()) {
-      auto [last, size] = *by_offset_.rbegin();
-      if (last + size == end_) {
-        remove(last, size);
-        offset = last;
-      }
-    }
-    end_ = offset + bytes;
-    return offset;
-  }
-  void add(std::uint64_t offset, std::uint64_t bytes) {
-    by_offset_.emplace(offset, bytes);
-    by_size_.emplace(bytes, offset);
-  }
-  void remove(std::uint64_t offset, std::uint64_t bytes) {
-    by_offset_.erase(offset);
-    by_size_.erase({bytes, offset});
-  }
-
-  std::map<std::uint64_t, std::uint64_t> by_offset_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // size, offset
-  std::uint64_t end_ = 0;
-};
-
 // Walks through time like an allocator at run time; each block takes the best-fitting free part.
 MemoryPlan pack_by_time(std::span<const MemoryBlock> blocks) {
   MemoryPlan plan;
@@ -154,7 +74,7 @@ MemoryPlan pack_by_time(std::span<const MemoryBlock> blocks) {
       alive.pop();
       free.give_back(plan.offsets[dead], padded(blocks[dead]));
     }
-    plan.offsets[block] = free.take(padded(blocks[block]));
+    plan.offsets[block] = *free.take(padded(blocks[block]));
     alive.emplace(blocks[block].last, block);
   }
   plan.bytes = free.end();
@@ -176,6 +96,22 @@ std::vector<std::uint32_t> longest_lived_first(std::span<const MemoryBlock> bloc
 }
 
 }  // namespace
+
+std::uint64_t best_gap(std::span<const std::pair<std::uint64_t, std::uint64_t>> neighbors,
+                       std::uint64_t bytes) {
+  std::uint64_t end = 0;
+  std::uint64_t best = 0;
+  std::uint64_t best_room = 0;  // 0: none found
+  for (auto [begin, stop] : neighbors) {
+    std::uint64_t room = begin > end ? begin - end : 0;
+    if (room >= bytes && (best_room == 0 || room < best_room)) {
+      best = end;
+      best_room = room;
+    }
+    end = std::max(end, stop);
+  }
+  return best_room == 0 ? end : best;
+}
 
 std::uint64_t peak_bytes(std::span<const MemoryBlock> blocks) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> changes;  // time (births even, deaths odd), bytes

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace depute {
@@ -32,6 +33,11 @@ struct MemoryPlan {
 // Sizes are rounded up to block_alignment; empty blocks get offset 0. O(n log n): packings that compare
 // blocks with each other are abandoned after a number of steps linear in n.
 MemoryPlan plan_memory(std::span<const MemoryBlock> blocks);
+
+// Returns the start of the smallest gap between `neighbors` (begin and end, alive at the same time, sorted by
+// offset) that holds `bytes`, or their end.
+std::uint64_t best_gap(std::span<const std::pair<std::uint64_t, std::uint64_t>> neighbors,
+                       std::uint64_t bytes);
 
 // Maximum number of bytes alive at one time: a lower bound for every plan.
 std::uint64_t peak_bytes(std::span<const MemoryBlock> blocks);

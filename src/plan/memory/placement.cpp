@@ -9,6 +9,7 @@
 #include "ops/own_ops.h"
 #include "plan/flat/loops.h"
 #include "plan/flat/variables.h"
+#include "plan/memory/bank_blocks.h"
 #include "plan/memory/joins.h"
 #include "plan/memory/memory_plan.h"
 #include "plan/memory/tensor_bounds.h"
@@ -39,12 +40,13 @@ struct SharingPolicy {
 class Placer {
  public:
   Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-         const State& state, const DelegateIndex& delegates, const WriteOptions& options,
-         SharingPolicy policy)
+         const State& state, const DelegateIndex& delegates, const MemoryMap& memory,
+         const WriteOptions& options, SharingPolicy policy)
       : program_(program),
         method_(method),
         state_(state),
         delegates_(delegates),
+        memory_(memory),
         options_(options),
         slices_(policy.slices),
         join_(policy.join),
@@ -66,6 +68,7 @@ class Placer {
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
+    if (!memory_.empty()) pins_ = find_pins(program_, method_, memory_, result_);
     make_blocks();
     return std::move(result_);
   }
@@ -109,7 +112,8 @@ class Placer {
       bool is_constant = input_spec(method_, *input)->has_data();
       PlaceKind kind = options_.alloc_inputs ? PlaceKind::Planned : PlaceKind::Caller;
       place_own(*input, is_constant ? PlaceKind::Constant : kind);
-      if (slot_of(*input) != nullptr) place_own(*input, PlaceKind::State);
+      if (slot_of(*input) == nullptr) continue;
+      place_own(*input, options_.alloc_state ? PlaceKind::State : PlaceKind::Caller);
     }
     // The caller reads the changes of stored inputs in memory of its own.
     for (const Store& store : result_.stores) {
@@ -233,18 +237,40 @@ class Placer {
     finish_variables();
     place_state();
     copy_old_contents();
-    MemoryPlan memory = plan_memory(blocks_);
-    place_copies(memory);
-    bool is_planned = std::ranges::any_of(
-        result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
-    if (!is_planned && result_.old_contents.empty()) return;
-    // The arena must exist even if all its tensors are empty.
-    result_.arena_bytes = std::max(memory.bytes, block_alignment) + uses_.arena_padding;
+    PackedBlocks packed = memory_.empty() ? pack_into_one()
+                                          : pack_into_banks({.program = program_,
+                                                             .method = method_,
+                                                             .placement = result_,
+                                                             .blocks = blocks_,
+                                                             .owners = owners_,
+                                                             .block_of = block_of_,
+                                                             .padding = uses_.arena_padding},
+                                                            memory_, state_);
+    if (packed.misfit) result_.refused.push_back(std::move(*packed.misfit));
+    result_.memory_sizes = std::move(packed.memory_sizes);
+    result_.cost = packed.cost;
+    result_.banks = std::move(packed.banks);
+    place_copies(packed.places);
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned) continue;
-      value.tensor.memory_id = 1;
-      value.tensor.memory_offset = memory.offsets[block_of_[value.base]] + value.offset;
+      const BlockPlace& place = packed.places[block_of_[value.base]];
+      value.tensor.memory_id = place.memory_id;
+      value.tensor.memory_offset = place.offset + value.offset;
     }
+  }
+
+  PackedBlocks pack_into_one() const {
+    const MemoryPlan memory = plan_memory(blocks_);
+    bool is_planned = std::ranges::any_of(
+        result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
+    PackedBlocks packed{.memory_sizes = {0}};
+    for (const std::uint64_t offset : memory.offsets) packed.places.push_back({1, offset});
+    // The arena must exist even if all its tensors are empty.
+    if (is_planned || !result_.old_contents.empty())
+      packed.cost.bytes = std::max(memory.bytes, block_alignment) + uses_.arena_padding;
+    if (packed.cost.bytes > 0 || state_bytes_ > 0) packed.memory_sizes.push_back(packed.cost.bytes);
+    if (state_bytes_ > 0) packed.memory_sizes.push_back(state_bytes_);
+    return packed;
   }
 
   // Gives variables their memory. A variable takes memory from its first write on; one that is never written
@@ -263,6 +289,7 @@ class Placer {
     if (place.kind != PlaceKind::Planned || place.base != number || block_of_[number] != no_block) return;
     block_of_[number] = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back({loops_.kept_since(first_use_[number], time), last_use_[number], place.bytes});
+    owners_.push_back({&value, pin_of(number)});
   }
 
   // Lets the result of a pointwise node reuse the memory of an operand of the same type that is not needed
@@ -276,7 +303,7 @@ class Placer {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       if (!operand.type().is_tensor() || operand.tensor() != result.tensor()) continue;
-      if (!may_write_over(node, operand)) continue;
+      if (!may_write_over(node, operand) || !may_share_bank(result, bank_of(operand))) continue;
       take_block(result, block_of_[placed(operand).base]);
       return true;
     }
@@ -290,6 +317,7 @@ class Placer {
     if (donated == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
       return false;
     if (donated->tensor() != result.tensor() || !may_write_over(node, *donated)) return false;
+    if (!may_share_bank(result, bank_of(*donated))) return false;
     const std::uint32_t block = block_of_[placed(*donated).base];
     std::size_t readers = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -307,6 +335,15 @@ class Placer {
     MemoryBlock& block = blocks_[number];
     block.last = std::max(block.last, last_use_[result_.numbers[result]]);
     block.bytes = std::max(block.bytes, placed(result).bytes);
+    if (owners_[number].bank == any_bank) owners_[number].bank = pin_of(result_.numbers[result]);
+  }
+
+  std::uint32_t bank_of(const Value& operand) { return owners_[block_of_[placed(operand).base]].bank; }
+  std::uint32_t pin_of(std::uint32_t base) const { return pins_.empty() ? any_bank : pins_[base]; }
+
+  bool may_share_bank(const Value& result, std::uint32_t bank) const {
+    const std::uint32_t pinned = pin_of(result_.numbers[result]);
+    return pinned == any_bank || bank == any_bank || pinned == bank;
   }
 
   // Only whole blocks are overwritten: writing over a slice would keep the rest of its block alive for
@@ -369,6 +406,10 @@ class Placer {
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last <= time_of(node) && may_overwrite(node, result, *target);
+    if (!memory_.empty() && is_free) {
+      const std::size_t bank = memory_.index_of(slot_of(*target)->memory_id);
+      is_free = may_share_bank(result, static_cast<std::uint32_t>(bank));
+    }
     if (is_free) written_in_[number] = target;
     return is_free;
   }
@@ -401,20 +442,21 @@ class Placer {
       value.kind = PlaceKind::State;
     }
     for (const Value* input : method_.graph->inputs()) {
-      const StateSlot* slot = slot_of(*input);
+      const StateSlot* slot = options_.alloc_state ? slot_of(*input) : nullptr;
       if (slot == nullptr) continue;
       PlanTensor& tensor = placed(*input).tensor;
+      tensor.memory_id = slot->memory_id;
       tensor.memory_offset = slot->offset;
       tensor.constant = slot->initial;
-      tensor.name = input_spec(method_, *input)->target.str();
       // The memory must exist even if all buffers are empty.
       std::uint64_t end = std::max(slot->offset + slot->bytes, block_alignment);
-      result_.state_bytes = std::max(result_.state_bytes, end + uses_.arena_padding);
+      state_bytes_ = std::max(state_bytes_, end + uses_.arena_padding);
     }
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::State) continue;
-      value.tensor.memory_id = state_memory;
-      value.tensor.memory_offset = result_.values[value.base].tensor.memory_offset + value.offset;
+      const PlanTensor& base = result_.values[value.base].tensor;
+      value.tensor.memory_id = base.memory_id;
+      value.tensor.memory_offset = base.memory_offset + value.offset;
     }
     std::erase_if(result_.stores, [&](const Store& store) {
       return placed(*store.content).base == placed(*store.target).base;
@@ -426,6 +468,9 @@ class Placer {
   void copy_old_contents() {
     std::vector<bool> is_written(result_.values.size());
     for (const Store& store : result_.stores) is_written[placed(*store.target).base] = true;
+    for (const Value* input : method_.graph->inputs()) {
+      if (slot_of(*input) != nullptr && !options_.alloc_state) is_written[result_.numbers[*input]] = true;
+    }
     for (const Store& store : result_.stores) {
       if (is_written[placed(*store.content).base]) copy_old(*store.content);
     }
@@ -448,22 +493,24 @@ class Placer {
     result_.old_contents.push_back({&value, std::move(copy)});
     bool is_callers = uses_.is_output[result_.numbers[value]] && !options_.alloc_outputs;
     copy_blocks_.push_back(is_callers ? no_block : static_cast<std::uint32_t>(blocks_.size()));
-    if (!is_callers) blocks_.push_back({end_time(), end_time(), placed(value).bytes});
+    if (is_callers) return;
+    blocks_.push_back({end_time(), end_time(), placed(value).bytes});
+    owners_.push_back({&value, any_bank});
   }
 
-  void place_copies(const MemoryPlan& memory) {
+  void place_copies(std::span<const BlockPlace> places) {
     for (std::size_t i = 0; i < copy_blocks_.size(); ++i) {
       if (copy_blocks_[i] == no_block) continue;
-      result_.old_contents[i].copy.memory_id = 1;
-      result_.old_contents[i].copy.memory_offset = memory.offsets[copy_blocks_[i]];
+      result_.old_contents[i].copy.memory_id = places[copy_blocks_[i]].memory_id;
+      result_.old_contents[i].copy.memory_offset = places[copy_blocks_[i]].offset;
     }
   }
 
-  static constexpr std::uint32_t no_block = 0xffffffff;
   const Program& program_;
   const Method& method_;
   const State& state_;
   const DelegateIndex& delegates_;
+  const MemoryMap& memory_;
   const WriteOptions& options_;
   SlicePolicy slices_;
   bool join_;
@@ -479,6 +526,9 @@ class Placer {
   std::vector<std::uint32_t> last_use_;   // last use of a base and its views
   std::vector<std::uint32_t> block_of_;   // by base
   std::vector<MemoryBlock> blocks_;
+  std::vector<BlockOwner> owners_;   // of blocks_
+  std::vector<std::uint32_t> pins_;  // by base: index of a bank; empty without banks
+  std::uint64_t state_bytes_ = 0;
   std::vector<const Value*> stored_in_;      // by value: the buffer that it becomes the content of
   std::vector<const Value*> written_in_;     // like stored_in_, if it is written directly into the buffer
   std::unordered_set<const Value*> copied_;  // values whose old content is copied
@@ -487,16 +537,18 @@ class Placer {
 
 }  // namespace
 
-// Prefers the placement with the fewest copies; uses another one only if it needs less memory.
+// Prefers the placement with the fewest copies; uses another one only if it needs less memory, or less traffic
+// of slow memory banks.
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
-                               const DelegateIndex& delegates, const WriteOptions& options) {
+                               const DelegateIndex& delegates, const MemoryMap& memory,
+                               const WriteOptions& options) {
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
   bool has_joins = false;
   bool has_donated = false;
   auto best_slices = [&](bool join, bool donate) -> Result<Placement> {
     auto placer = [&](SlicePolicy slices) {
-      return Placer(program, method, order, numbers, state, delegates, options,
+      return Placer(program, method, order, numbers, state, delegates, memory, options,
                     {.slices = slices, .join = join, .donate = donate});
     };
     Placer with_slices = placer(SlicePolicy::All);
@@ -505,16 +557,16 @@ Result<Placement> place_values(const Program& program, const Method& method, con
     has_donated |= with_slices.has_donated();
     if (!with_slices.has_slices()) return best;
     TRY(Placement none, placer(SlicePolicy::None).run());
-    if (best.arena_bytes <= none.arena_bytes) return best;
+    if (best.cost <= none.cost) return best;
     TRY(best, placer(SlicePolicy::Frugal).run());
-    return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
+    return best.cost <= none.cost ? std::move(best) : std::move(none);
   };
   TRY(Placement best, best_slices(true, true));
   const std::pair<bool, bool> others[] = {{true, false}, {false, true}, {false, false}};
   for (const auto& [join, donate] : others) {
     if ((!join && !has_joins) || (!donate && !has_donated)) continue;
     TRY(Placement other, best_slices(join, donate));
-    if (other.arena_bytes < best.arena_bytes) best = std::move(other);
+    if (other.cost < best.cost) best = std::move(other);
   }
   return best;
 }

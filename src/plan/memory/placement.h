@@ -13,6 +13,8 @@
 
 #include "depute/program/program.h"
 #include "ir/delegate_index.h"
+#include "plan/memory/banks.h"
+#include "plan/memory/memory_map.h"
 #include "plan/memory/state.h"
 #include "plan/memory/tensor_bounds.h"
 #include "plan/plan.h"
@@ -50,10 +52,11 @@ struct OldContent {
 
 struct Placement {
   ValueNumbers numbers;
-  std::vector<PlacedValue> values;  // by number
-  std::vector<NodeAction> actions;  // by node id
-  std::uint64_t arena_bytes = 0;
-  std::uint64_t state_bytes = 0;
+  std::vector<PlacedValue> values;          // by number
+  std::vector<NodeAction> actions;          // by node id
+  std::vector<std::uint64_t> memory_sizes;  // per memory_id; [0] is unused
+  BankCost cost;                            // cost.bytes does not include state
+  std::vector<PlanBank> banks;              // empty without a MemoryMap
   // At the end of the method: copies of old contents, then the stores whose content is not yet in place.
   std::vector<OldContent> old_contents;
   std::vector<Store> stores;
@@ -63,6 +66,7 @@ struct Placement {
 };
 
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
-                               const DelegateIndex& delegates, const WriteOptions& options);
+                               const DelegateIndex& delegates, const MemoryMap& memory,
+                               const WriteOptions& options);
 
 }  // namespace depute

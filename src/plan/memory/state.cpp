@@ -28,7 +28,8 @@ std::uint64_t aligned(std::uint64_t bytes) {
 
 class StateBuilder {
  public:
-  explicit StateBuilder(const Program& program) : program_(program) {}
+  StateBuilder(const Program& program, const MemoryMap& memory, bool alloc_state)
+      : program_(program), memory_(memory), alloc_state_(alloc_state) {}
 
   Result<State> run() {
     for (const auto& method : program_.methods) {
@@ -45,7 +46,7 @@ class StateBuilder {
     for (auto& [key, slot] : state_.slots) {
       slot.offset = end;
       end += aligned(slot.bytes);
-      TRY_STATUS(add_initial_value(key, slot));
+      if (alloc_state_) TRY_STATUS(add_initial_value(key, slot));
     }
     state_.initial_values = std::move(initial_).take();
     return std::move(state_);
@@ -65,6 +66,7 @@ class StateBuilder {
       return fail(method, spec.target, "has a different type in another method");
     }
     slot->second.type = input.tensor();
+    slot->second.bank = memory_.pin_of_input(input, spec.target.str()).value_or(any_bank);
     slot->second.bytes = *bytes;
     return {};
   }
@@ -85,6 +87,8 @@ class StateBuilder {
   }
 
   const Program& program_;
+  const MemoryMap& memory_;
+  bool alloc_state_;
   State state_;
   ConstantPool initial_;
   std::unordered_set<Name> is_known_;
@@ -114,8 +118,28 @@ class Targets {
 
 }  // namespace
 
-Result<State> lay_out_state(const Program& program) {
-  return StateBuilder(program).run();
+Result<State> lay_out_state(const Program& program, const MemoryMap& memory, bool alloc_state) {
+  return StateBuilder(program, memory, alloc_state).run();
+}
+
+void move_state_to_banks(State& state, const MemoryMap& memory, std::span<const std::uint64_t> limits) {
+  std::vector<StateSlot*> slots;
+  for (auto& [key, slot] : state.slots) slots.push_back(&slot);
+  std::ranges::stable_sort(slots, std::ranges::greater(), [](const StateSlot* slot) {
+    return std::pair(slot->bank != any_bank, slot->bytes);
+  });
+  state.bank_ends.assign(limits.size(), 0);
+  for (StateSlot* slot : slots) {
+    const auto padded = [&](std::size_t bank) {
+      return (slot->bytes + memory.alignment(bank) - 1) / memory.alignment(bank) * memory.alignment(bank);
+    };
+    std::size_t bank = 0;
+    while (bank + 1 < limits.size() && state.bank_ends[bank] + padded(bank) > limits[bank]) ++bank;
+    if (slot->bank != any_bank) bank = slot->bank;
+    slot->memory_id = memory.banks()[bank].memory_id;
+    slot->offset = state.bank_ends[bank];
+    state.bank_ends[bank] += padded(bank);
+  }
 }
 
 Result<std::vector<Store>> stores_of(const Method& method) {

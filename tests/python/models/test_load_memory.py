@@ -114,6 +114,18 @@ method forward(%w: f32[8, 4] = param "w", %c: f32[8] = param "c", %x: f32[2, 4])
     assert measured(tmp_path / "v.pte", "forward", "--stand-ins", tmp_path / "v.json")["method"] == memory["tables"]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["attn", "mutbuf", "multi", "extra/loops"])
+def test_several_arenas(name, backend, tmp_path):
+    """One that is full, one that is empty, and a number that is no bank's."""
+    lower(sample(name), tmp_path / "m.pte", *BACKENDS[backend], "--memory", "a=96:2,b=4K:1:align=64,c=1M:4")
+    told = predicted(tmp_path / "m.pte")
+    assert_as_predicted(tmp_path / "m.pte", told)
+    for memory in told.values():
+        assert len(memory["arenas"]) == 4 and memory["arenas"][1] <= 96 and memory["arenas"][2] == 0
+        assert sum(memory["arenas"]) == memory["planned"] > 0
+
+
 def test_outputs_without_memory(tmp_path):
     lower(sample("mlp"), tmp_path / "m.pte", "--alloc-outputs=no")
     (memory,) = predicted(tmp_path / "m.pte").values()

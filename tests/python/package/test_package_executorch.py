@@ -173,13 +173,9 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
         ({"dynamic_memory_planning_mode": DynamicMemoryPlanningMode.SYMBOLIC}, "dynamic_memory_planning_mode"),
         ({"to_out_var_pass": ToOutVarPass(ignore_to_out_var_failure=True)}, "ExecutorchBackendConfig.to_out_var_pass"),
         ({"propagate_device_config": PropagateDeviceConfig(skip_h2d_for_method_inputs=True)}, "propagate_device_config"),
-        ({"constant_tensor_alignment": 64}, "ExecutorchBackendConfig.constant_tensor_alignment"),
         ({"remove_view_copy": False}, "ExecutorchBackendConfig.remove_view_copy"),
         ({"external_mutable_weights": True}, "ExecutorchBackendConfig.external_mutable_weights"),
-        ({"emit_mutable_buffer_names": True}, "ExecutorchBackendConfig.emit_mutable_buffer_names"),
         ({"memory_planning_pass": MemoryPlanningPass(greedy)}, "MemoryPlanningPass.memory_planning_algo"),
-        ({"memory_planning_pass": MemoryPlanningPass(alloc_mutable_buffers=False)}, "MemoryPlanningPass.alloc_mutable_buffers"),
-        ({"memory_planning_pass": MemoryPlanningPass(share_mutable_buffers=True)}, "MemoryPlanningPass.share_mutable_buffers"),
         ({"memory_planning_pass": MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
     ):
         with pytest.raises(ValueError, match=f"{name} is .* no counterpart"):
@@ -225,8 +221,9 @@ def test_settings_that_are_met_without_being_asked_change_nothing(products):
         reinplace_extra_ops=frozenset(),
         enable_non_cpu_memory_planning=False,
         constant_tensor_alignment=8,
+        emit_mutable_buffer_names=True,
         sym_shape_eval_pass={"forward": ConstraintBasedSymShapeEvalPass()},
-        memory_planning_pass={"forward": MemoryPlanningPass(allow_lifetime_and_storage_overlap=True, alignment=4)},
+        memory_planning_pass={"forward": MemoryPlanningPass(allow_lifetime_and_storage_overlap=True, share_mutable_buffers=True, alignment=4)},
     )
     assert edge.to_executorch(met).buffer == edge.to_executorch().buffer
 

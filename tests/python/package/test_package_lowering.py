@@ -162,6 +162,8 @@ LAYOUTS = [
     ({"extract_delegate_segments": False}, "--inline-delegates"),
     ({"memory_planning_pass": depute.MemoryPlanningPass(alloc_graph_input=False)}, "--alloc-inputs=no"),
     ({"memory_planning_pass": depute.MemoryPlanningPass(alloc_graph_output=False)}, "--alloc-outputs=no"),
+    ({"memory_planning_pass": depute.MemoryPlanningPass(banks=[depute.Bank("sram", 1 << 20, 3, 64)])}, "--memory=sram=1M:3:align=64"),
+    ({"constant_tensor_alignment": 4096}, "--constant-alignment=4096"),
 ]
 
 

@@ -43,6 +43,9 @@ struct Options {
   std::vector<std::string> words;
 
   bool has(std::string_view name) const { return named.contains(name); }
+  std::string_view text(std::string_view name) const {
+    return has(name) ? named.find(name)->second : std::string_view();
+  }
   std::size_t number(std::string_view name, std::size_t otherwise) const {
     auto found = named.find(name);
     if (found == named.end()) return otherwise;
@@ -66,6 +69,16 @@ PrintOptions print_options(const Options& options) {
 
 std::string print_with(const Program& program, const Options& options) {
   return print(program, print_options(options));
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> words;
+  while (!list.empty()) {
+    std::size_t end = std::min(list.find(','), list.size());
+    words.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return words;
 }
 
 // --- verbs
@@ -96,13 +109,39 @@ Outcome run_hash(const Program& program, const Options& options) {
   return {structural_hash(program, options.has("with-data")).hex() + "\n", {}};
 }
 
-// Plans all methods; with --callers-inputs or --callers-outputs the caller gives that memory, with
-// --external-constants the data of constants are outside.
+// "sram:1:64:16" -> bank sram, memory id 1, 64 bytes, alignment 16
+MemoryBank bank_of(std::string_view text) {
+  std::array<std::string_view, 4> parts;
+  for (std::string_view& part : parts) {
+    part = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+  }
+  const auto number = [](std::string_view digits) {
+    std::uint64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  };
+  return {.name = std::string(parts[0]),
+          .size = number(parts[2]),
+          .memory_id = static_cast<std::uint32_t>(number(parts[1])),
+          .alignment = number(parts[3])};
+}
+
+// Plans all methods; with --callers-inputs, --callers-outputs or --callers-state the caller gives that memory, with
+// --external-constants the data of constants are outside. --banks NAME:ID:BYTES:ALIGNMENT,... has memory banks,
+// --pins BANK=SELECTOR,... pins values to them.
 Outcome run_plan(const Program& program, const Options& options) {
   WriteOptions plan_options;
   plan_options.alloc_inputs = !options.has("callers-inputs");
   plan_options.alloc_outputs = !options.has("callers-outputs");
+  plan_options.alloc_state = !options.has("callers-state");
   if (options.has("external-constants")) plan_options.ptd = {{"constants.ptd"}};
+  for (const std::string& text : split(options.text("banks"))) plan_options.banks.push_back(bank_of(text));
+  for (const std::string& text : split(options.text("pins"))) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    plan_options.memory_pins.push_back(
+        {text.substr(0, equals), text.substr(std::min(equals + 1, text.size()))});
+  }
   if (auto status = verify_input(program); !status) return {{}, {status.error()}};
   auto plan = make_plan(program, plan_options);
   if (!plan) return {{}, {plan.error()}};
@@ -117,16 +156,6 @@ Outcome run_xnnpack(const Program& program, const Options&) {
   auto graph = xnnpack::build_graph(program);
   if (!graph) return {{}, {graph.error()}};
   return {xnnpack::print_graph(*graph), {}};
-}
-
-std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> words;
-  while (!list.empty()) {
-    std::size_t end = std::min(list.find(','), list.size());
-    words.emplace_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return words;
 }
 
 // Finds a pass by name, of normalization or of the undelegated nodes. Returns null for an unknown name.

@@ -89,12 +89,25 @@ function memoryPlot(method) {
     if (what) select(what);
   });
   whenSeen(canvas, () => paintMemory(canvas, method));
-  const sizes = method.sizes.map((size, i) => (method.sizes.length > 1 ? "memory " + (i + 1) + ": " : "") + bytesText(size)).join(", ");
+  const sizes = method.limit ? bytesText(total) + " of " + bytesText(method.limit) + ", at most " + bytesText(method.peak) + " at one time" : method.sizes.map((size, i) => (method.sizes.length > 1 ? "memory " + (i + 1) + ": " : "") + bytesText(size)).join(", ");
   return make("figure", { class: "plot" }, make("figcaption", {}, make("b", {}, method.method), " " + sizes), canvas);
 }
 
+// A method with memory banks has a picture for each bank.
+function bankPictures(method) {
+  if (!method.banks.length) return [method];
+  return method.banks.map(([name, id, size, used, peak]) => ({
+    ...method,
+    method: method.method + ", " + name,
+    limit: size,
+    peak,
+    sizes: [used],
+    blocks: method.blocks.filter((block) => block[2] === id).map(([first, last, , offset, bytes, type]) => [first, last, 1, offset, bytes, type]),
+  }));
+}
+
 function showMemory() {
-  const methods = data.memory.filter((method) => method.blocks.length);
+  const methods = data.memory.flatMap(bankPictures).filter((method) => method.blocks.length);
   byId("memory").hidden = !methods.length;
   byId("memory-lead").textContent = "Each box is a tensor: its lifetime in instructions from left to right, its offset in memory upwards. The color is the owner of the first node that uses it. Memory inside of delegates is not included.";
   byId("memory-plots").replaceChildren(...methods.slice(0, 12).map(memoryPlot));
