@@ -396,7 +396,7 @@ using DataFiles = std::vector<std::pair<std::string, std::string>>;
 
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                           bool state_names, bool stack_traces, const DataFiles& files) {
+                           bool stack_traces, const DataFiles& files) {
   std::vector<DataFile> ptd;
   for (const auto& [path, pattern] : files) ptd.push_back({.path = path, .pattern = pattern});
   return {.jobs = jobs,
@@ -406,7 +406,6 @@ WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignm
           .delegate_alignment = delegate_alignment,
           .alloc_inputs = alloc_inputs,
           .alloc_outputs = alloc_outputs,
-          .state_names = state_names,
           .stack_traces = stack_traces};
 }
 
@@ -472,9 +471,9 @@ void bind_compiler(nb::module_& module) {
   nb::class_<WriteOptions>(module, "WriteOptions")
       .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
                           std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                          bool state_names, bool stack_traces, const DataFiles& files) {
+                          bool stack_traces, const DataFiles& files) {
         new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
-                                              alloc_inputs, alloc_outputs, state_names, stack_traces, files));
+                                              alloc_inputs, alloc_outputs, stack_traces, files));
       });
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);

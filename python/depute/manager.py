@@ -140,8 +140,8 @@ class ExecutorchBackendConfig:
         "external_mutable_weights": _Setting(
             False, lambda externals: not externals, "training is not supported; use external_constants for constants"
         ),
-        "emit_mutable_buffer_names": _Setting(False, lambda _: True, ""),
         # Settings without effect: the step always runs, or the memory planner decides.
+        "emit_mutable_buffer_names": _Setting(False, lambda _: True, ""),
         "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
         "run_reinplace_pass": _Setting(False, lambda _: True, ""),
         "reinplace_extra_ops": _Setting(None, lambda _: True, ""),
@@ -210,7 +210,6 @@ class ExecutorchBackendConfig:
             self.delegate_alignment or 16,
             plan.alloc_graph_input,
             plan.alloc_graph_output,
-            bool(self.emit_mutable_buffer_names),
             bool(self.emit_stacktrace),
             self._data_files(program, name),
         )
