@@ -30,7 +30,6 @@ struct LowerArguments {
   bool inline_delegates = false;
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  bool state_names = false;
   bool stack_traces = false;
   bool alloc_state = true;
   std::uint64_t constant_alignment = WriteOptions().constant_alignment;
@@ -128,7 +127,6 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   options.write.extract_delegate_segments = !arguments.inline_delegates;
   options.write.alloc_inputs = arguments.alloc_inputs;
   options.write.alloc_outputs = arguments.alloc_outputs;
-  options.write.state_names = arguments.state_names;
   options.write.stack_traces = arguments.stack_traces;
   options.write.alloc_state = arguments.alloc_state;
   options.write.constant_alignment = arguments.constant_alignment;
@@ -210,8 +208,6 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
            "Plan memory for inputs (default: yes); with =no the caller provides it"},
           {"--alloc-outputs", &arguments.alloc_outputs,
            "Plan memory for outputs (default: yes); with =no the caller provides it"},
-          {"--state-names", &arguments.state_names,
-           "Also write the names of mutated buffers, by which an application finds them"},
           {"--stack-traces", &arguments.stack_traces,
            "Also write the line of the model of each instruction into the program"},
           {"--alloc-state", &arguments.alloc_state,

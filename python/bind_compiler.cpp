@@ -399,9 +399,8 @@ using MemoryPins = std::vector<std::pair<std::string, std::string>>;  // bank, s
 
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                           bool alloc_state, bool state_names, bool stack_traces,
-                           std::uint64_t constant_alignment, const DataFiles& files, const Banks& banks,
-                           const MemoryPins& pins) {
+                           bool alloc_state, bool stack_traces, std::uint64_t constant_alignment,
+                           const DataFiles& files, const Banks& banks, const MemoryPins& pins) {
   WriteOptions options = {.jobs = jobs,
                           .ptd = {},
                           .extract_delegate_segments = segments,
@@ -409,7 +408,6 @@ WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignm
                           .delegate_alignment = delegate_alignment,
                           .alloc_inputs = alloc_inputs,
                           .alloc_outputs = alloc_outputs,
-                          .state_names = state_names,
                           .stack_traces = stack_traces,
                           .banks = {},
                           .memory_pins = {},
@@ -484,15 +482,14 @@ nb::object whole(const std::string& backend_id, const ProgramHandle& handle,
 
 void bind_compiler(nb::module_& module) {
   nb::class_<WriteOptions>(module, "WriteOptions")
-      .def("__init__",
-           [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
-              std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs, bool alloc_state,
-              bool state_names, bool stack_traces, std::uint64_t constant_alignment, const DataFiles& files,
-              const Banks& banks, const MemoryPins& pins) {
-             new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
-                                                   alloc_inputs, alloc_outputs, alloc_state, state_names,
-                                                   stack_traces, constant_alignment, files, banks, pins));
-           });
+      .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
+                          std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
+                          bool alloc_state, bool stack_traces, std::uint64_t constant_alignment,
+                          const DataFiles& files, const Banks& banks, const MemoryPins& pins) {
+        new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
+                                              alloc_inputs, alloc_outputs, alloc_state, stack_traces,
+                                              constant_alignment, files, banks, pins));
+      });
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

@@ -162,8 +162,8 @@ class ExecutorchBackendConfig:
         "external_mutable_weights": _Setting(
             False, lambda externals: not externals, "training is not supported; use external_constants for constants"
         ),
-        "emit_mutable_buffer_names": _Setting(False, lambda _: True, ""),
         # Settings without effect: the step always runs, or the memory planner decides.
+        "emit_mutable_buffer_names": _Setting(False, lambda _: True, ""),
         "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
         "run_reinplace_pass": _Setting(False, lambda _: True, ""),
         "reinplace_extra_ops": _Setting(None, lambda _: True, ""),
@@ -235,7 +235,6 @@ class ExecutorchBackendConfig:
             plan.alloc_graph_input,
             plan.alloc_graph_output,
             plan.alloc_mutable_buffers,
-            bool(self.emit_mutable_buffer_names),
             bool(self.emit_stacktrace),
             self.constant_tensor_alignment or 16,
             self._data_files(program, name),

@@ -103,11 +103,8 @@ void MethodPlanner::plan_inputs() {
   for (const Value* input : method_.graph->inputs()) {
     const InputSpec& spec = *input_spec(method_, *input);
     const PlaceKind kind = placement_[*input].kind;
-    if (kind == PlaceKind::State || (spec.has_data() && kind == PlaceKind::Caller)) {
-      PlanTensor tensor = placement_[*input].tensor;
-      if (options_.state_names || kind == PlaceKind::Caller) tensor.name = name_in_model(spec.target);
-      index_[placement_.numbers[*input]] = pool_.add_tensor(std::move(tensor));
-    }
+    if (kind == PlaceKind::State || (spec.has_data() && kind == PlaceKind::Caller))
+      index_[placement_.numbers[*input]] = pool_.add_tensor(placement_[*input].tensor);
     if (spec.has_data()) continue;  // constants join the plan when they are used
     std::int32_t& index = index_[placement_.numbers[*input]];
     if (input->type().is_tensor() && spec.kind == InputSpec::Kind::UserInput && !spec.constant) {
@@ -119,15 +116,6 @@ void MethodPlanner::plan_inputs() {
     }
     plan_.inputs.push_back(index);
   }
-}
-
-// Returns the name of a buffer in the method's own model: methods that are joined get "decode::cache" for a second
-// buffer "cache".
-std::string_view MethodPlanner::name_in_model(Name key) const {
-  std::string_view name = key.str();
-  const std::string prefix = fmt::format("{}::", plan_.name);
-  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-  return name;
 }
 
 Result<EValue> MethodPlanner::user_value(const Value& input, const InputSpec& spec) {

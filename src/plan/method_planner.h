@@ -83,7 +83,6 @@ class MethodPlanner {
   void plan_inputs();
   Status plan_stores();
   Status plan_outputs();
-  std::string_view name_in_model(Name key) const;
   Result<EValue> user_value(const Value& input, const InputSpec& spec);
   Result<EValue> user_number(const Value& input);
   Result<std::int32_t> literal(const Node* node, const Argument& argument);

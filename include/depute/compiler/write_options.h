@@ -64,8 +64,6 @@ struct WriteOptions {
   // is planned for them.
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  // Write the names of mutated buffers, so that the runtime's caller finds them: Method::get_attribute("cache").
-  bool state_names = false;
   // Write the model's line of each instruction, which debuggers of the runtime read.
   bool stack_traces = false;
   // Memories that planned values are distributed to, the fastest first; empty: values lie in arena 1 of any

@@ -114,6 +114,7 @@ class Placer {
       place_own(*input, is_constant ? PlaceKind::Constant : kind);
       if (slot_of(*input) == nullptr) continue;
       place_own(*input, options_.alloc_state ? PlaceKind::State : PlaceKind::Caller);
+      placed(*input).tensor.name = input_spec(method_, *input)->target.str();
     }
     // The caller reads the changes of stored inputs in memory of its own.
     for (const Store& store : result_.stores) {
