@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "bundled_program_generated.h"
 #include "depute/tools/byte_ledger.h"
 #include "read/pte.h"
 #include "tests/unit/parse.h"
@@ -152,6 +153,26 @@ TEST(Bundle, DamageIsToldWithItsPlace) {
     refused += bundle ? 0U : 1U;
   }
   EXPECT_GT(refused, 20u);
+}
+
+// A small file whose cases all refer to the same tensor would be much larger in memory.
+TEST(Bundle, SharedTablesAreNoWayToAskForMuch) {
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<std::uint8_t> elements(1 << 16);
+  const auto data = builder.CreateVector(elements);
+  const auto sizes = builder.CreateVector(std::vector<std::int32_t>{1 << 16});
+  const auto order = builder.CreateVector(std::vector<std::uint8_t>{0});
+  const auto tensor = bp08::CreateTensor(builder, 0, sizes, data, order);
+  const auto value = bp08::CreateValue(builder, bp08::Content::Tensor, tensor.Union());
+  const auto values = builder.CreateVector(std::vector(1000, value));
+  const auto cases = builder.CreateVector(std::vector{bp08::CreateTestCase(builder, values)});
+  const auto suites =
+      builder.CreateVector(std::vector{bp08::CreateTestSuite(builder, builder.CreateString("f"), cases)});
+  const auto program = builder.CreateVector(std::vector<std::uint8_t>(64));
+  bp08::FinishBundledProgramBuffer(builder, bp08::CreateBundledProgram(builder, 2, suites, program));
+  const Result<Bundle> bundle = read_bundle(std::as_bytes(builder.GetBufferSpan()), "m");
+  ASSERT_FALSE(bundle);
+  EXPECT_THAT(bundle.error().str(), HasSubstr("the test cases exceed the file's size"));
 }
 
 // --- the rule of ExecuTorch's verification
