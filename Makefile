@@ -218,4 +218,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel runtime openvino fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel runtime openvino fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-cluster test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean

@@ -77,9 +77,8 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .words_from = "depute backends"},
       {.names = "--recipe",
        .target = &arguments.recipes,
-       .help =
-           "Options under the name of a recipe of ExecuTorch (`depute backends --recipes`); options beside "
-           "it win",
+       .help = "Options under the name of a recipe of ExecuTorch (docs/cli.md, \"Recipes\"); options beside "
+               "it win",
        .value = "NAME",
        .words_from = "depute backends --recipes"},
       {.names = "--constant",

@@ -66,7 +66,8 @@ def export(*arguments, lowering=None, **others):
 def register_stages(session, lowering=None):
     """Replaces the lowering stages of a session of ExecuTorch, before it runs. `lowering`: as of ExportSession."""
     for stage in (_TransformAndLower(lowering), _ToEdge(), _Transform(), _ToBackend()):
-        session.register_stage(stage.stage_type, stage)
+        if session.get_registered_stage(stage.stage_type) is not None:
+            session.register_stage(stage.stage_type, stage)
 
 
 # --- stages: each gets an artifact with the data of the stage before it, and the recipe in its context
