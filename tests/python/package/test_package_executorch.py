@@ -167,7 +167,6 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
     assert edge.to_executorch(theirs).data_files == edge.to_executorch(ours).data_files
     assert edge.to_executorch(exir.ExecutorchBackendConfig()).buffer == edge.to_executorch().buffer
     for wrong, name in (
-        ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
         ({"sym_shape_eval_pass": Renames()}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
         ({"sym_shape_eval_pass": {"forward": HintBasedSymShapeEvalPass.__new__(HintBasedSymShapeEvalPass)}}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
         ({"dynamic_memory_planning_mode": DynamicMemoryPlanningMode.SYMBOLIC}, "dynamic_memory_planning_mode"),
@@ -176,7 +175,6 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
         ({"constant_tensor_alignment": 64}, "ExecutorchBackendConfig.constant_tensor_alignment"),
         ({"remove_view_copy": False}, "ExecutorchBackendConfig.remove_view_copy"),
         ({"external_mutable_weights": True}, "ExecutorchBackendConfig.external_mutable_weights"),
-        ({"emit_mutable_buffer_names": True}, "ExecutorchBackendConfig.emit_mutable_buffer_names"),
         ({"memory_planning_pass": MemoryPlanningPass(greedy)}, "MemoryPlanningPass.memory_planning_algo"),
         ({"memory_planning_pass": MemoryPlanningPass(alloc_mutable_buffers=False)}, "MemoryPlanningPass.alloc_mutable_buffers"),
         ({"memory_planning_pass": MemoryPlanningPass(share_mutable_buffers=True)}, "MemoryPlanningPass.share_mutable_buffers"),
@@ -191,7 +189,7 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
 def test_settings_of_depute_are_refused_as_those_of_executorch_are(products):
     edge = depute.to_edge(products)
     for wrong, name in (
-        ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
+        ({"remove_view_copy": False}, "ExecutorchBackendConfig.remove_view_copy"),
         ({"dynamic_memory_planning_mode": 1}, "ExecutorchBackendConfig.dynamic_memory_planning_mode"),
         ({"memory_planning_pass": depute.MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
     ):
