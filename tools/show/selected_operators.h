@@ -1,10 +1,10 @@
 // Lists the operators of a .pte file for a selective build of ExecuTorch, as the build's selected_operators.yaml.
 //
-//   operators:                           each operator that the program names
+//   operators:                             each operator that the program names
 //     aten::add.out: {...}
-//   et_kernel_metadata:                  the element types and dim orders that its calls have: f32 in rows here
+//   et_kernel_metadata:                    the element types and dim orders of its calls
 //     aten::add.out:
-//       - v1/6;0,1|6;0,1|6;0,1|6;0,1
+//       - v1/6;0,1|6;0,1|6;0,1|6;0,1       four arguments of f32 (6), rows of columns
 //
 // ExecuTorch's codegen/tools/gen_oplist.py writes the same content.
 #pragma once

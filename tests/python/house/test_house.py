@@ -33,6 +33,7 @@ NAME_OPS = {
     "src/plan/symbolic_call.cpp": "sizes without a kernel, by those that have one",
     "src/quantize/channel_weights.cpp": "the ops it makes",
     "src/quantize/dynamic_convolutions.cpp": "the ops it makes",
+    "src/quantize/integer_io.cpp": "the ops it drops",
     "src/quantize/layers.cpp": "the layers it looks for",
     "src/quantize/quantize.cpp": "the ops it makes",
     "src/quantize/static.cpp": "the ops it makes",

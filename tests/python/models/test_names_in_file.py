@@ -145,9 +145,15 @@ def test_show_prints_the_lines(tmp_path):
     text = command_line("show", tmp_path / "m.pte").stdout
     line = next(number for number, line in enumerate(open(__file__), 1) if "return torch.tan(y) * 2" in line)
     assert text.count(f"       at {__file__}:{line} in forward: return torch.tan(y) * 2\n") == 2
-    depute.load(tmp_path / "m.pt2")
     lowered = depute.to_edge(tmp_path / "m.pt2").to_executorch(ExecutorchBackendConfig(emit_stacktrace=True))
     assert lowered.buffer == (tmp_path / "m.pte").read_bytes()
+
+
+def test_show_prints_the_lines_of_executorch(tmp_path):
+    theirs = to_edge(exported(Lines(), torch.ones(2, 2))).to_executorch(ExecutorchBackendConfig(emit_stacktrace=True))
+    (tmp_path / "m.pte").write_bytes(theirs.buffer)
+    text = command_line("show", tmp_path / "m.pte").stdout
+    assert text.count(" in forward: y = self.linear(x)\n") == 2 and "linear.py" in text and text.count(" in forward: return torch.tan(y) * 2\n") >= 2
 
 
 # --- the list of operators

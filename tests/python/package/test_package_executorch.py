@@ -167,7 +167,6 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
     assert edge.to_executorch(theirs).data_files == edge.to_executorch(ours).data_files
     assert edge.to_executorch(exir.ExecutorchBackendConfig()).buffer == edge.to_executorch().buffer
     for wrong, name in (
-        ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
         ({"sym_shape_eval_pass": Renames()}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
         ({"sym_shape_eval_pass": {"forward": HintBasedSymShapeEvalPass.__new__(HintBasedSymShapeEvalPass)}}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
         ({"dynamic_memory_planning_mode": DynamicMemoryPlanningMode.SYMBOLIC}, "dynamic_memory_planning_mode"),
@@ -187,7 +186,7 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
 def test_settings_of_depute_are_refused_as_those_of_executorch_are(products):
     edge = depute.to_edge(products)
     for wrong, name in (
-        ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
+        ({"remove_view_copy": False}, "ExecutorchBackendConfig.remove_view_copy"),
         ({"dynamic_memory_planning_mode": 1}, "ExecutorchBackendConfig.dynamic_memory_planning_mode"),
         ({"memory_planning_pass": depute.MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
     ):
