@@ -26,7 +26,7 @@ from executorch.export import stages as _stages
 
 from .compat import executorch as _compat
 from .manager import to_edge, to_edge_transform_and_lower
-from .partitioning import BackendPartitioner, partitioner
+from .partitioning import partitioner
 from .report import get_delegation_info
 
 __all__ = [
@@ -162,12 +162,7 @@ def _partitioners(given):
     """Returns the recipe's partitioners, with Depute's own for each XnnpackPartitioner without options."""
     if isinstance(given, dict):
         return {method: _partitioners(each) for method, each in given.items()}
-    ours = []
-    for each in given or []:
-        of_depute = _is_plain_xnnpack(each)
-        if not of_depute or not any(isinstance(other, BackendPartitioner) and other.name == "xnnpack" for other in ours):
-            ours.append(partitioner("xnnpack") if of_depute else each)
-    return ours
+    return [partitioner("xnnpack") if _is_plain_xnnpack(each) else each for each in given or []]
 
 
 def _is_plain_xnnpack(given):

@@ -13,11 +13,12 @@ from depute import recipes
 from depute.recipes import ExportRecipe, LoweringRecipe, QuantizationRecipe, StageType, XNNPackRecipeType
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackFloatingPointPartitioner, XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.exir.backend.partitioner import PartitionResult
 from executorch.exir.pass_base import ExportPass
 from harness import DEPUTE
 from torchao.quantization.utils import compute_error
 
-# XNNPACK's integer kernels and torch's round differently; PT2E's results of both flows are compared bit for bit often, not always.
+# Most results are equal bit for bit; by sums in f32 that round differently an integer may be off by one.
 CLOSE_DB = 40
 
 
@@ -115,7 +116,10 @@ def test_the_command_and_the_argument_give_the_recipe_without_torch(recipe, kind
     assert edge.to_executorch().buffer == pte
     upstream = theirs.export(model, inputs, ExportRecipe.get_recipe(recipe))
     actual, expected = result_of(pte, inputs[0]), upstream.run_method()[0]
-    assert decibels(expected, actual) > (CLOSE_DB if recipe is XNNPackRecipeType.FP32 else 20)
+    is_same = recipe is XNNPackRecipeType.FP32 or "static" in recipe.value
+    # The integers are equal; of the convolutions' result one is off by one, by the rounding of sums in f32. Weights of 8da8w have
+    # torchao's range where PT2E's lack -128.
+    assert decibels(expected, actual) > (30 if not is_same else CLOSE_DB if kind is Conv else 100)
 
 
 def test_options_beside_a_recipe_win(tmp_path):
@@ -264,7 +268,7 @@ def test_training_with_quantization_is_lowered():
     assert decibels(model(*inputs[0]), session.run_method()[0]) < 60  # the trained weights, not those before
 
 
-def test_combined_recipes_ask_each_backend_once():
+def test_combined_recipes_give_one_program():
     model, inputs = made(Mlp)
     fp32, dynamic = (ExportRecipe.get_recipe(each) for each in (XNNPackRecipeType.FP32, XNNPackRecipeType.PT2E_INT8_DYNAMIC_PER_CHANNEL))
     session = recipes.export(model, inputs, ExportRecipe.combine([fp32, dynamic]))
@@ -286,6 +290,18 @@ def test_partitioners_with_options_are_executorchs():
     lowering = LoweringRecipe(partitioners={"forward": [XnnpackFloatingPointPartitioner()]})
     session = recipes.export(model, inputs, ExportRecipe(lowering_recipe=lowering))
     torch.testing.assert_close(session.run_method()[0], model(*inputs[0]), atol=1e-4, rtol=1e-4)
+
+
+class TakesNothing(XnnpackPartitioner):
+    def partition(self, exported_program):
+        return PartitionResult(exported_program, {})
+
+
+@pytest.mark.parametrize("partitioner, delegates", [(TakesNothing(), 0), (XnnpackPartitioner(per_op_mode=True), 3)])
+def test_partitioners_of_their_own_are_called(partitioner, delegates):
+    model, inputs = made(Mlp)
+    session = recipes.export(model, inputs, ExportRecipe(lowering_recipe=LoweringRecipe(partitioners=[partitioner])))
+    assert session.get_edge_program_manager().get_delegation_info().num_delegated_subgraphs == delegates
 
 
 def test_methods_and_exported_programs():
