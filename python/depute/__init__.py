@@ -23,12 +23,8 @@ _NAMES = {
     "integer_io": ("QuantizeInputs", "QuantizeOutputs", "extract_io_quant_params"),
     "ledger": ("ByteLedger", "size"),
     "manager": (
-        "Bank",
-        "EdgeCompileConfig",
         "EdgeProgramManager",
-        "ExecutorchBackendConfig",
         "ExecutorchProgramManager",
-        "MemoryPlanningPass",
         "MethodProgramsPartitionerSpec",
         "disable_validation",
         "to_backend",
@@ -49,6 +45,7 @@ _NAMES = {
     "program": ("Constant", "LoweredBackendModule", "Method", "Program", "from_torch", "load", "parse", "save"),
     "report": ("DelegationInfo", "Report", "get_delegation_info", "print_delegation_info"),
     "runtime": ("RuntimeBackend", "RuntimeFailure", "load_runtime_plugin", "register_runtime_backend", "register_stand_ins"),
+    "settings": ("Bank", "EdgeCompileConfig", "ExecutorchBackendConfig", "MemoryPlanningPass"),
     "values": ("DType", "SymInt", "Value"),
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}

@@ -36,9 +36,10 @@ from .._to_torch import exported_program_of
 from ..backend import BackendDetails, NamedDataStore, PreprocessResult
 from ..graph import GraphModule, getitem
 from ..integer_io import QuantizeInputs, QuantizeOutputs
-from ..manager import Bank, EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, refuse_split_state
+from ..manager import EdgeProgramManager, refuse_split_state
 from ..partitioning import Partitioner, PartitionResult
 from ..program import Program, as_one_program, from_torch
+from ..settings import Bank, ExecutorchBackendConfig, MemoryPlanningPass
 
 # Disables the check for core ops, because backends may keep other ops.
 _CONFIG = EdgeCompileConfig(_check_ir_validity=False)

@@ -162,7 +162,7 @@ def test_what_goes_over_the_borders_of_several_backends(tmp_path):
         ("coverge>=95%", "did you mean coverage?"),
         ("memroy<=4M", "did you mean memory?"),
         ("coverage:xnpack>=5", "the backend 'xnpack' is not asked"),
-        ("memory:xnnpack<=5", "cannot read 'memory:xnnpack<=5'"),
+        ("file_size:xnnpack<=5", "cannot read 'file_size:xnnpack<=5'"),
         ("coverage:>=5", "cannot read"),
         ("kernels>=aten::add.out", "cannot read"),
         ("kernels<=", "cannot read"),

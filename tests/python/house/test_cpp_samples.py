@@ -22,6 +22,7 @@ GIVEN = {
     "byte_ledger.h": "std::span<const std::byte> bytes, Compiler& compiler, std::uint64_t total, std::uint64_t waste",
     "data.h": "const TensorData& data",
     "load_memory.h": "std::span<const std::byte> bytes",
+    "etrecord.h": "const Exported& exported, const Delegated& delegated, const Executable& executable",
     "verify.h": "const Program& model, std::vector<RuntimeValue> inputs, const PteRunner& run, std::span<const std::byte> bytes, "
     "const Executable& executable, const Compiler& compiler",
     "graph.h": "Graph& graph, Value* x, const Type& type, Value* old, Node* dead",
