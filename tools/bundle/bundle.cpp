@@ -95,6 +95,7 @@ class BundleReader {
     for (const auto* value : internal::elements(values)) {
       const std::string place = fmt::format("{}[{}]", list, result.size());
       TRY_STATUS(count_copied(sizeof(flatbuffers::uoffset_t), place));
+      if (value->val() == nullptr) return fail(place, "has no content");
       switch (value->val_type()) {
         case bp08::Content::Tensor: {
           TRY(TensorData data, read_tensor(*value->val_as_Tensor(), place));

@@ -68,7 +68,7 @@ def decibels(expected, actual):
     return float(compute_error(expected.detach(), actual.detach()))
 
 
-def test_names_are_those_of_executorch():
+def test_recipes_have_the_names_of_executorch():
     run = subprocess.run([DEPUTE, "backends", "--recipes"], capture_output=True, text=True, check=True)
     assert [line.split()[0] for line in run.stdout.splitlines()] == [each.value for each in XNNPackRecipeType]
 

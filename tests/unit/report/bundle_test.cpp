@@ -155,6 +155,30 @@ TEST(Bundle, DamageIsToldWithItsPlace) {
   EXPECT_GT(refused, 20u);
 }
 
+using ValueOffset = flatbuffers::Offset<bp08::Value>;
+
+// A bundle of one case with these inputs, which no writer checked.
+Result<Bundle> read_with_inputs(flatbuffers::FlatBufferBuilder& builder,
+                                const std::vector<ValueOffset>& inputs) {
+  const auto values = builder.CreateVector(inputs);
+  const auto cases = builder.CreateVector(std::vector{bp08::CreateTestCase(builder, values)});
+  const auto suites =
+      builder.CreateVector(std::vector{bp08::CreateTestSuite(builder, builder.CreateString("f"), cases)});
+  const auto program = builder.CreateVector(std::vector<std::uint8_t>(64));
+  bp08::FinishBundledProgramBuffer(builder, bp08::CreateBundledProgram(builder, 2, suites, program));
+  return read_bundle(std::as_bytes(builder.GetBufferSpan()), "m");
+}
+
+TEST(Bundle, ValuesWithATypeAndNoContentAreRefused) {
+  using enum bp08::Content;
+  for (const bp08::Content type : {Tensor, Int, Bool, Double}) {
+    flatbuffers::FlatBufferBuilder builder;
+    const Result<Bundle> bundle = read_with_inputs(builder, {bp08::CreateValue(builder, type, 0)});
+    ASSERT_FALSE(bundle);
+    EXPECT_THAT(bundle.error().str(), HasSubstr("test_cases[0].inputs[0]: has no content"));
+  }
+}
+
 // A small file whose cases all refer to the same tensor would be much larger in memory.
 TEST(Bundle, SharedTablesAreNoWayToAskForMuch) {
   flatbuffers::FlatBufferBuilder builder;
@@ -164,13 +188,7 @@ TEST(Bundle, SharedTablesAreNoWayToAskForMuch) {
   const auto order = builder.CreateVector(std::vector<std::uint8_t>{0});
   const auto tensor = bp08::CreateTensor(builder, 0, sizes, data, order);
   const auto value = bp08::CreateValue(builder, bp08::Content::Tensor, tensor.Union());
-  const auto values = builder.CreateVector(std::vector(1000, value));
-  const auto cases = builder.CreateVector(std::vector{bp08::CreateTestCase(builder, values)});
-  const auto suites =
-      builder.CreateVector(std::vector{bp08::CreateTestSuite(builder, builder.CreateString("f"), cases)});
-  const auto program = builder.CreateVector(std::vector<std::uint8_t>(64));
-  bp08::FinishBundledProgramBuffer(builder, bp08::CreateBundledProgram(builder, 2, suites, program));
-  const Result<Bundle> bundle = read_bundle(std::as_bytes(builder.GetBufferSpan()), "m");
+  const Result<Bundle> bundle = read_with_inputs(builder, std::vector(1000, value));
   ASSERT_FALSE(bundle);
   EXPECT_THAT(bundle.error().str(), HasSubstr("the test cases exceed the file's size"));
 }
