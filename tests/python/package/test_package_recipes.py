@@ -13,6 +13,7 @@ from depute import recipes
 from depute.recipes import ExportRecipe, LoweringRecipe, QuantizationRecipe, StageType, XNNPackRecipeType
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackFloatingPointPartitioner, XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.devtools.etrecord import parse_etrecord
 from executorch.exir.backend.partitioner import PartitionResult
 from executorch.exir.pass_base import ExportPass
 from harness import DEPUTE
@@ -166,8 +167,15 @@ def test_the_methods_of_a_session_work(tmp_path, capsys):
     session.print_delegation_info()
     assert "Total delegated subgraphs: 1" in capsys.readouterr().out
     assert session.get_exported_program().graph_module is not None
-    with pytest.raises(ValueError, match="ETRecords are not supported"):
-        recipes.export(model, inputs, ExportRecipe.get_recipe(XNNPackRecipeType.FP32), generate_etrecord=True)
+
+
+def test_a_session_makes_etrecords(tmp_path):
+    model, inputs = made(Mlp)
+    session = recipes.export(model, inputs, ExportRecipe.get_recipe(XNNPackRecipeType.FP32), generate_etrecord=True)
+    session.get_etrecord().save(tmp_path / "m.etrecord")
+    record = parse_etrecord(str(tmp_path / "m.etrecord"))
+    assert record._delegate_map["forward"]["0"]["name"] == "XnnpackBackend"
+    assert record.exported_program is not None
 
 
 def test_a_session_of_executorch_gets_the_stages():
