@@ -284,8 +284,19 @@ def test_combined_recipes_give_one_program():
     assert session.get_pte_buffer() == alone.get_pte_buffer()
 
 
-def test_a_backend_in_python_comes_before_xnnpack():
-    model, inputs = made(Mlp)
+class TanThenLinear(torch.nn.Module):
+    """The demo backend takes what comes before the linear layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.linear = torch.nn.Conv2d(1, 1, 2, bias=False), torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.linear(torch.tan(torch.relu(self.conv(x))).flatten(1))
+
+
+def test_a_backend_of_a_recipe_comes_before_xnnpack():
+    model, inputs = TanThenLinear().eval(), [(torch.ones(1, 1, 3, 3),)]
     own = ExportRecipe(name="own", lowering_recipe=LoweringRecipe(partitioners=[depute.partitioner("demo")]))
     both = ExportRecipe.combine([own, ExportRecipe.get_recipe(XNNPackRecipeType.FP32)])
     session = recipes.export(model, inputs, both)
@@ -305,7 +316,7 @@ class TakesNothing(XnnpackPartitioner):
         return PartitionResult(exported_program, {})
 
 
-@pytest.mark.parametrize("partitioner, delegates", [(TakesNothing(), 0), (XnnpackPartitioner(per_op_mode=True), 3)])
+@pytest.mark.parametrize("partitioner, delegates", [(TakesNothing(), 0), (XnnpackPartitioner(per_op_mode=True), 2)])
 def test_partitioners_of_their_own_are_called(partitioner, delegates):
     model, inputs = made(Mlp)
     session = recipes.export(model, inputs, ExportRecipe(lowering_recipe=LoweringRecipe(partitioners=[partitioner])))
