@@ -114,7 +114,7 @@ struct StackTraces {
   }
 };
 
-// What a method has in a memory bank. Sizes in bytes.
+// Use of one memory bank by the method, in bytes.
 struct PlanBank {
   std::string name;
   std::uint32_t memory_id = 0;

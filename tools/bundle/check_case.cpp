@@ -44,7 +44,7 @@ bool is_right(const TensorData& expected, const TensorData& result, const CaseTo
 
 std::vector<OutputError> check_case(const TestCase& test, std::span<const RuntimeValue> results,
                                     const CaseTolerance& tolerance) {
-  // Of what differs in kind, type or sizes this is the verdict, whatever the tolerance.
+  // Values that differ in kind, type or sizes are wrong, whatever the tolerance.
   std::vector<OutputError> errors =
       compare_outputs(test.expected, results, std::numeric_limits<double>::max());
   if (test.expected.size() != results.size()) return errors;

@@ -201,7 +201,7 @@ namespace {
 // Kind and name of what is missing -> instructions that need it.
 using Missing = std::map<std::pair<std::string, std::string>, std::uint64_t>;
 
-// What the runtime lacks for a delegate: its backend, or kinds of elements in its payload.
+// Returns what the runtime lacks for a delegate: its backend, or kinds of elements in its payload.
 std::vector<Missing::key_type> missing_for(const PlanDelegate& delegate,
                                            const std::vector<PayloadNeed>& needs,
                                            const RuntimeTable& runtime) {

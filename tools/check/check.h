@@ -73,8 +73,8 @@ const std::vector<RuntimeTable>& known_runtimes();
 // Sizes of classes of these runtimes, without their kernels: a tenth of the text to parse.
 const std::vector<RuntimeTable>& known_classes();
 
-// What each delegate needs of its runtime half: the index is the method's, then the delegate's. Empty where the registry
-// does not have the backend. Fails if a payload is damaged.
+// Needs of each delegate's payload, by method and delegate in the order of the file; empty if the registry lacks the
+// backend. Fails if a payload is damaged.
 using ProgramNeeds = std::vector<std::vector<std::vector<PayloadNeed>>>;
 Result<ProgramNeeds> payload_needs(const PteContents& program, std::span<const std::byte> bytes,
                                    const Registry& registry);

@@ -143,7 +143,7 @@ std::vector<LoadMemory> load_memory_of(const Report& report, Quantity quantity) 
   return all;
 }
 
-// Of the method that uses most of the bank.
+// Returns the bytes that the method with the largest use takes of the bank.
 std::uint64_t bank_bytes(const PlannedFacts& planned, std::string_view bank) {
   std::uint64_t most = 0;
   for (const BankUse& use : planned.banks) {

@@ -3,7 +3,7 @@
 //   const EtRecord record{.exported = exported.shared_program(), .edge = delegated.shared_normalized()};
 //   DEPUTE_TRY(std::vector<std::byte> bytes, etrecord_bytes(record, executable));
 //
-// It is a zip archive. executorch.devtools.etrecord.parse_etrecord() of ExecuTorch 1.4 and 1.5 reads it.
+// An ETRecord is a zip archive, which executorch.devtools.etrecord.parse_etrecord() of ExecuTorch 1.4 and 1.5 reads.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct DelegateInstruction {
   DebugHandleMap pieces = {};
 };
 
-// What ExecuTorch keeps of a method's instructions, by their index.
+// Facts about a method's instructions for ExecuTorch's tools, by the instruction's index.
 struct MethodInstructions {
   // Nodes of a kernel or of a delegate. For a delegate, the last handles are those of its outputs, in order: a
   // handle that is 0 stands for an output that no node computes.

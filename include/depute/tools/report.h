@@ -82,7 +82,7 @@ struct ExternalFile {
   std::uint64_t bytes = 0;
 };
 
-// What one method has in one memory bank of WriteOptions::banks. Sizes in bytes.
+// Use of one memory bank of WriteOptions::banks by one method, in bytes.
 struct BankUse {
   std::string method;
   std::string bank;
