@@ -116,6 +116,11 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .value = "WHICH",
        .may_be_empty = true,
        .words = integer_io_words()},
+      {.names = "--tap",
+       .target = &arguments.taps,
+       .help = "SELECTOR[=NUMBERS]: return values inside the program, too: all, op:linear=min,max or "
+               "module:layers.*=full",
+       .value = "SELECTOR"},
       {.names = "--jobs",
        .target = &arguments.jobs,
        .help = "Number of threads; default: all. The output does not depend on it",
@@ -195,6 +200,10 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   for (const std::string& text : arguments.integer_io) {
     DEPUTE_TRY(IntegerIoRule rule, parse_integer_io_rule(text));
     options.lower.integer_io.push_back(std::move(rule));
+  }
+  for (const std::string& text : arguments.taps) {
+    DEPUTE_TRY(TapRule rule, parse_tap_rule(text));
+    options.lower.taps.push_back(std::move(rule));
   }
   options.read_before = arguments.kernels;
   DEPUTE_TRY(options.lower.cache, read_cache(arguments));

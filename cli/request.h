@@ -24,6 +24,7 @@ struct RequestArguments {
   std::vector<std::string> quantize;
   std::vector<std::string> calibrate;
   std::vector<std::string> integer_io;
+  std::vector<std::string> taps;
   std::vector<std::string> reports;
   std::string cache;
   std::string cache_size;

@@ -174,12 +174,15 @@ Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerO
   std::vector<StepTime> times;
   StepTimer timer(times);
   TRY(exported, compiler.quantize(std::move(exported), options));
+  std::vector<Tap> taps;
+  TRY(exported, compiler.tap(std::move(exported), options, &taps));
   std::optional<Exported> kept;  // for the advice
   if (parts.advice) kept = exported;
   TRY(Edge edge, compiler.to_edge(std::move(exported), options));
   timer.done("normalize");
   TRY(Delegated delegated, compiler.to_backend(std::move(edge), options));
   Report report = report_nodes(delegated, parts);
+  report.taps = std::move(taps);
   if (record != nullptr) record->edge = delegated.shared_normalized();
   if (rounds == Rounds::Drop) delegated = std::move(delegated).without_rounds();
   TRY(delegated, lower_undelegated(std::move(delegated), options));

@@ -7,11 +7,13 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "bind.h"
@@ -282,6 +284,32 @@ Edge to_edge(const ProgramHandle& handle, const std::vector<std::string>& preser
   });
 }
 
+// Taps results of the nodes, which are named by method and value. Returns the program, and a dict for each tap.
+nb::tuple tap(const ProgramHandle& handle, const std::set<std::pair<std::string, std::string>>& nodes,
+              const std::vector<std::string>& numbers) {
+  Call call({});
+  Program program = clone(*handle.program);
+  const TapRule rule{.filter =
+                         [&](const Method& method, const Node& node) {
+                           return nodes.contains({std::string(method.name.str()), std::string(node.display_name())});
+                         },
+                     .numbers = numbers,
+                     .text = "selector"};
+  const std::vector<Tap> taps = call.run([&] { return add_taps(program, {&rule, 1}); });
+  nb::list specs;
+  for (const Tap& each : taps) {
+    nb::dict spec;
+    spec["node_name"] = std::string(each.value.str());
+    spec["op_target"] = std::string(each.op.str());
+    spec["output_index"] = each.output;
+    spec["module_path"] = std::string(each.module_path.str());
+    spec["source"] = each.source;
+    spec["method_name"] = std::string(each.method.str());
+    specs.append(spec);
+  }
+  return nb::make_tuple(hold(std::move(program)), specs);
+}
+
 // Makes inputs and outputs integers. Returns the program, the values of the methods that tell their scales, and the
 // names of the values: {"input0": "x"}. `prefix`: of the methods' names; None: the name of the tensor's method.
 nb::tuple integer_io(const ProgramHandle& handle, const std::vector<std::string>& texts,
@@ -514,6 +542,7 @@ void bind_compiler(nb::module_& module) {
   module.def("to_edge", &to_edge);
   module.def("edge", &edge_of);
   module.def("integer_io", &integer_io, nb::arg(), nb::arg(), nb::arg("prefix").none());
+  module.def("tap", &tap);
   module.def("dtype_of_executorch", [](std::int64_t number) {
     const std::optional<ScalarType> type = scalar_type_from_executorch(number);
     return type ? std::optional(std::string(torch_name(*type))) : std::nullopt;

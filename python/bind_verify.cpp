@@ -1,4 +1,5 @@
 // Functions for depute.verify: the reference kernels, comparison of outputs, and the search of a fault.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -81,16 +82,32 @@ class Interpreter {
   ProgramState state_;
 };
 
-// name, absolute, relative, is right, note
-using ErrorRow = std::tuple<std::string, double, double, bool, std::string>;
+// name, absolute, relative, snr, gap, is right, note, text
+using ErrorRow = std::tuple<std::string, double, double, double, std::optional<double>, bool, std::string, std::string>;
 
 ErrorRow row_of(const OutputError& error) {
-  return {error.name, error.absolute, error.relative, error.is_right, error.note};
+  return {error.name, error.absolute, error.relative, error.snr, error.gap, error.is_right, error.note, str(error)};
 }
 
-std::vector<ErrorRow> compared(const nb::list& expected, const nb::list& actual, double tolerance) {
+// `gap(expected, actual)` returns a number, or is None.
+Accuracy accuracy_of(Raised& raised, double tolerance, std::optional<double> min_snr, const nb::object& gap) {
+  Accuracy accuracy{.tolerance = tolerance, .min_snr = min_snr};
+  if (gap.is_none()) return accuracy;
+  accuracy.gap = [&](const RuntimeValue& expected, const RuntimeValue& actual) {
+    return ask_python(raised, [&] {
+      return nb::cast<double>(gap(object_of(expected, "expected"), object_of(actual, "actual")));
+    });
+  };
+  return accuracy;
+}
+
+std::vector<ErrorRow> compared(const nb::list& expected, const nb::list& actual, double tolerance,
+                               std::optional<double> min_snr, const nb::object& gap) {
+  Raised raised;
+  const Accuracy accuracy = accuracy_of(raised, tolerance, min_snr, gap);
   std::vector<ErrorRow> rows;
-  for (const OutputError& error : compare_outputs(contents_of(expected), contents_of(actual), tolerance))
+  for (const OutputError& error :
+       take(compare_outputs(contents_of(expected), contents_of(actual), accuracy), raised))
     rows.push_back(row_of(error));
   return rows;
 }
@@ -106,10 +123,12 @@ nb::tuple row_of(const Fault& fault) {
 
 // Returns the fault or None, and a note. `run(bytes, method, inputs)` returns outputs.
 nb::tuple search_fault(const ProgramHandle& handle, const WriteOptions& options, const std::string& method,
-                       const nb::list& inputs, double tolerance, const nb::object& run, std::size_t delegates,
+                       const nb::list& inputs, double tolerance, std::optional<double> min_snr,
+                       const nb::object& gap, const nb::object& run, std::size_t delegates,
                        std::size_t body_calls) {
   const Compiler compiler;
   Raised raised;
+  const Accuracy accuracy = accuracy_of(raised, tolerance, min_snr, gap);
   const PteRunner runner = [&](const RunnablePte& pte, const std::string& name,
                                std::span<const RuntimeValue> values) {
     return ask_python(raised, [&] {
@@ -119,7 +138,7 @@ nb::tuple search_fault(const ProgramHandle& handle, const WriteOptions& options,
   const std::vector<RuntimeValue> contents = contents_of(inputs);
   Result<FaultSearch> found = [&] {
     nb::gil_scoped_release release;
-    return find_fault(compiler, *handle.program, options, method, contents, tolerance, runner,
+    return find_fault(compiler, *handle.program, options, method, contents, accuracy, runner,
                       {.delegates = delegates, .body_calls = body_calls});
   }();
   const FaultSearch search = take(std::move(found), raised);
@@ -134,9 +153,11 @@ void bind_verify(nb::module_& module) {
       .def(nb::init<const std::string&>())
       .def("input_count", &Interpreter::input_count)
       .def("run", &Interpreter::run);
-  module.def("compare_outputs", &compared);
+  module.def("compare_outputs", &compared, nb::arg("expected"), nb::arg("actual"), nb::arg("tolerance"),
+             nb::arg("min_snr").none(), nb::arg("gap").none());
   module.def("find_fault", &search_fault, nb::arg("program"), nb::arg("options"), nb::arg("method"),
-             nb::arg("inputs"), nb::arg("tolerance"), nb::arg("run"), nb::arg("delegates"),
+             nb::arg("inputs"), nb::arg("tolerance"), nb::arg("min_snr").none(), nb::arg("gap").none(),
+             nb::arg("run"), nb::arg("delegates"),
              nb::arg("body_calls"));
   // A constant with these bytes in row-major order.
   module.def("make_constant",

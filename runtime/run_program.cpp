@@ -110,6 +110,23 @@ void load_what_is_used(const ExecutionPlan& method) {
   }
 }
 
+// The debug buffer of a tracer, which grows. Elements of each value start at a multiple of `alignment`.
+class ValueSink final : public executorch::etdump::DataSinkBase {
+ public:
+  et::Result<std::size_t> write(const void* data, std::size_t size) override {
+    constexpr std::size_t alignment = 16;
+    const std::size_t offset = (bytes_.size() + alignment - 1) / alignment * alignment;
+    bytes_.resize(offset + size);
+    if (size > 0) std::memcpy(bytes_.data() + offset, data, size);
+    return offset;
+  }
+  std::size_t get_used_bytes() const override { return bytes_.size(); }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
 // A loaded method with all that it refers to, which is destroyed after it.
 class LoadedMethod {
  public:
@@ -351,7 +368,12 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
         static_cast<std::uint32_t>(request.threads));
 
   std::unique_ptr<executorch::etdump::ETDumpGen> tracer;
+  ValueSink values;
   if (request.is_traced) tracer = std::make_unique<executorch::etdump::ETDumpGen>();
+  if (request.is_traced && request.traces_values) {
+    tracer->set_data_sink(&values);
+    tracer->set_event_tracer_debug_level(et::EventTracerDebugLogLevel::kIntermediateOutputs);
+  }
   RunResult result{.program = request.name, .method = plan.name};
   const Clock::time_point start = Clock::now();
   TRY(std::unique_ptr<LoadedMethod> method, LoadedMethod::load(request, plan, tracer.get()));
@@ -372,6 +394,7 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
   }
   result.memory = method->memory();
   result.dump = dump_of(tracer.get());
+  result.values = values.take();
   return result;
 }
 

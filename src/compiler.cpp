@@ -6,6 +6,7 @@
 
 #include "depute/api.h"
 #include "depute/backend/backend_op.h"
+#include "depute/backend/pins.h"
 #include "depute/compiler/normalize.h"
 #include "depute/program/program.h"
 #include "ir/sym/narrow_ranges.h"
@@ -174,6 +175,19 @@ Result<Exported> Compiler::quantize(Exported exported, const LowerOptions& optio
   return guarded([&] { return quantize_with(std::move(exported), options, registry_); });
 }
 
+Result<Exported> Compiler::tap(Exported exported, const LowerOptions& options,
+                               std::vector<Tap>* taps) const {
+  return guarded([&]() -> Result<Exported> {
+    if (options.taps.empty()) return exported;
+    const bool is_quantized = Stages::is_quantized(exported);
+    QuantizeResult quantized = exported.quantized();
+    Program program = take(exported, registry_);
+    TRY(std::vector<Tap> added, add_taps(program, options.taps));
+    if (taps != nullptr) *taps = std::move(added);
+    return Stages::exported(std::move(program), std::move(quantized), is_quantized);
+  });
+}
+
 Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) const {
   return guarded([&]() -> Result<Edge> {
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
@@ -205,6 +219,16 @@ Result<Edge> Compiler::edge(Program program) const {
 
 namespace {
 
+// Nodes that compute numbers of taps are left to the runtime's kernels.
+Status keep_taps_out(std::vector<RequestedBackend>& backends) {
+  for (RequestedBackend& backend : backends) {
+    PartitionControls controls;
+    TRY_STATUS(controls.pins.add(Pins::Rule::Off, tap_module));
+    backend.partitioner = filtered(std::move(backend.partitioner), std::move(controls));
+  }
+  return {};
+}
+
 // Asks the backends for parts of `program` and lowers these. `normalized` is the program before the first
 // round; null if that is this one.
 Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized quantized,
@@ -212,6 +236,7 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
                            const LowerOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
   TRY_STATUS(check_methods(*program, options.backends));
+  if (!backends.empty() && has_taps(*program)) TRY_STATUS(keep_taps_out(backends));
   const bool is_of_registry = program->ops == registry.ops();
   if (!is_of_registry || !backend_ops(backends).empty()) {
     Program edited = Stages::own(std::move(program));
@@ -277,6 +302,8 @@ Result<Delegated> add_constants(Delegated delegated, std::span<const ConstantMet
 }
 
 Result<Delegated> Compiler::lower(Exported exported, const LowerOptions& options) const {
+  TRY(exported, quantize(std::move(exported), options));
+  TRY(exported, tap(std::move(exported), options));
   TRY(Edge edge, to_edge(std::move(exported), options));
   TRY(Delegated delegated, to_backend(std::move(edge), options));
   TRY(delegated, lower_undelegated(std::move(delegated), options));

@@ -9,6 +9,7 @@
 #include "depute/compiler/exported_model.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/quantize.h"
+#include "depute/compiler/taps.h"
 #include "depute/compiler/to_backend.h"
 #include "depute/compiler/worker.h"
 #include "depute/compiler/write_options.h"

@@ -28,19 +28,21 @@ MAX_CALLS = 1000  # maximum number of checked calls of the bodies of one node
 
 
 class OutputError:
-    """Difference of an output from the reference: `absolute`, and `relative` to the reference's largest value."""
+    """Difference of an output from the reference: `absolute`, `relative` to the reference's largest value, signal-to-noise
+    ratio `snr` in dB, and `gap`, the measure of verify()'s comparator if it has one."""
 
-    def __init__(self, name: str, absolute: float, relative: float, ok: bool, note: str = "") -> None:
+    def __init__(self, name: str, absolute: float, relative: float, snr: float, gap: float | None, ok: bool, note: str, text: str) -> None:
         self.name = name
         self.absolute = absolute
         self.relative = relative
+        self.snr = snr
+        self.gap = gap
         self.ok = ok
         self.note = note
+        self._text = text
 
     def __repr__(self) -> str:
-        verdict = "ok" if self.ok else "DIFFERS"
-        note = f" ({self.note})" if self.note else ""
-        return f"{self.name}: largest difference {self.absolute:.3g}, {self.relative:.3g} of the largest value: {verdict}{note}"
+        return self._text
 
 
 class BodyCall:
@@ -108,12 +110,15 @@ class Verification:
         return "\n".join(lines)
 
 
-def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward", tolerance: float = 1e-3, save_to: str | os.PathLike[str] | None = None, config: Any = None, progress: Any = None, **options: Any) -> Verification:
+def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward", tolerance: float = 1e-3, min_snr: float | None = None, comparator: Any = None, save_to: str | os.PathLike[str] | None = None, config: Any = None, progress: Any = None, **options: Any) -> Verification:
     """Runs a .pte in the stock runtime, and its original program as a reference, on the same inputs.
 
     program: the original program, as in to_edge_transform_and_lower. pte: a path, bytes, or the result of
     to_executorch(). inputs: a tuple of tensors and numbers; random by default. tolerance: maximum difference of an
-    output, relative to the largest value of the reference. save_to: a folder for the inputs and outputs of the fault.
+    output, relative to the largest value of the reference. min_snr: minimum signal-to-noise ratio of an output in dB, in
+    place of the tolerance. comparator: a measure of your own, of which `tolerance` is the maximum: a function of two
+    tensors, expected and actual, or an object with such a function element_compare(). save_to: a folder for the inputs
+    and outputs of the fault.
     progress: as in to_edge_transform_and_lower, for a bar that counts runs. `config` and the other options must be
     those that the .pte was lowered with (partitioner, ...): the program is lowered again to find the fault.
 
@@ -129,14 +134,25 @@ def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward
         runner = _Runner(watch)
         reference, expected = _reference(program, source, method, inputs)
         actual = runner.run(_bytes_of(pte), method, inputs)
-        check = Verification(reference, compare(expected, actual, tolerance))
+        accuracy = tolerance, min_snr, _gap_of(comparator)
+        check = Verification(reference, compare(expected, actual, accuracy))
         if not check.ok:
-            _look_into(check, _lowered(pte, source, config, options), method, inputs, tolerance, runner, save_to)
+            _look_into(check, _lowered(pte, source, config, options), method, inputs, accuracy, runner, save_to)
         check.runs = runner.runs
     return check
 
 
-def _look_into(check, lowered, method, inputs, tolerance, runner, save_to):
+def _gap_of(comparator):
+    """Returns the function that the compiler calls with its own tensors, or None."""
+    if comparator is None:
+        return None
+    measure = getattr(comparator, "element_compare", comparator)
+    if not callable(measure):
+        raise TypeError(f"comparator: expected a function of two tensors, not {kind_of(comparator)}")
+    return lambda expected, actual: float(measure(_as_tensor(expected), _as_tensor(actual)))
+
+
+def _look_into(check, lowered, method, inputs, accuracy, runner, save_to):
     if lowered is None:
         check.note = "the fault was not searched: these options give a different .pte; use the options that it was lowered with"
         return
@@ -146,7 +162,7 @@ def _look_into(check, lowered, method, inputs, tolerance, runner, save_to):
 
     program = lowered.program
     options = lowered._config._write_options(program, "exposed.pte")
-    row, check.note = _depute.find_fault(program._native, options, method, _as_contents(inputs), tolerance, run, MAX_ALONE, MAX_CALLS)
+    row, check.note = _depute.find_fault(program._native, options, method, _as_contents(inputs), *accuracy, run, MAX_ALONE, MAX_CALLS)
     if row is not None:
         check.fault = _fault_of(row, save_to)
 
@@ -260,9 +276,10 @@ def _as_contents(inputs):
     return [of(each) for each in inputs]
 
 
-def compare(expected, actual, tolerance):
-    """Returns an OutputError for each output. NaN equals NaN, and each infinity equals itself."""
-    return [OutputError(*row) for row in _depute.compare_outputs(_as_contents(expected), _as_contents(actual), tolerance)]
+def compare(expected, actual, accuracy=(1e-3, None, None)):
+    """Returns an OutputError for each output. NaN equals NaN, and each infinity equals itself. accuracy: the tolerance, the
+    minimum SNR or None, and a function that measures a gap or None."""
+    return [OutputError(*row) for row in _depute.compare_outputs(_as_contents(expected), _as_contents(actual), *accuracy)]
 
 
 def _as_tensor(content):

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "etdump_generated.h"
 #include "read/flatbuffer_file.h"
@@ -72,6 +74,7 @@ class EtDumpReader {
   Status read_run(const ed00::RunData& table) {
     EtRun& run = dump_.runs.emplace_back(EtRun{.name = text(table.name())});
     for (const auto* event : internal::elements(table.events())) {
+      if (event->debug_event() != nullptr) TRY_STATUS(read_tensor(*event->debug_event()));
       const auto* profile = event->profile_event();
       if (profile == nullptr) continue;
       const auto refuse = [&](std::string_view message) {
@@ -92,6 +95,29 @@ class EtDumpReader {
                             .start = profile->start_time(),
                             .ticks = ticks});
     }
+    return {};
+  }
+
+  // Numbers are not read: only tensors are of interest.
+  Status read_tensor(const ed00::DebugEvent& event) {
+    EtRun& run = dump_.runs.back();
+    const auto* value = event.debug_entry();
+    const auto* tensor = value == nullptr ? nullptr : value->tensor();
+    if (tensor == nullptr || value->val() != ed00::ValueType::Tensor) return {};
+    const std::string place =
+        fmt::format("run_data[{}], tensor {}", dump_.runs.size() - 1, run.tensors.size());
+    const std::optional<ScalarType> dtype = scalar_type_from_executorch(tensor->scalar_type());
+    if (!dtype) return fail(place, fmt::format("there is no element type {}", tensor->scalar_type()));
+    EtTensor& made = run.tensors.emplace_back();
+    made.instruction = event.instruction_id();
+    made.delegate_id = event.delegate_debug_id_int();
+    made.delegate_text = text(event.delegate_debug_id_str());
+    made.dtype = *dtype;
+    if (tensor->sizes() != nullptr) made.sizes.assign(tensor->sizes()->begin(), tensor->sizes()->end());
+    if (tensor->offset() < 0 || std::ranges::any_of(made.sizes, [](std::int64_t size) { return size < 0; }))
+      return fail(place, "its sizes or its place in the debug buffer are negative");
+    made.offset = static_cast<std::uint64_t>(tensor->offset());
+    made.is_result = value->output() != nullptr && value->output()->bool_val();
     return {};
   }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "depute/program/result.h"
+#include "depute/program/type.h"
 
 namespace depute {
 
@@ -28,9 +29,21 @@ struct EtEvent {
   bool is_inside_delegate() const { return delegate_id != -1 || !delegate_text.empty(); }
 };
 
+// A tensor that was traced, of an instruction or inside a delegate. Its elements lie in the debug buffer, row by row.
+struct EtTensor {
+  std::int32_t instruction = -1;  // -1: outside instructions
+  std::int32_t delegate_id = -1;  // inside a delegate: this or delegate_text is set
+  std::string_view delegate_text;
+  ScalarType dtype = ScalarType::F32;
+  std::vector<std::int64_t> sizes;
+  std::uint64_t offset = 0;  // in the debug buffer, in bytes
+  bool is_result = false;    // of the method
+};
+
 struct EtRun {
   std::string_view name;
   std::vector<EtEvent> events;
+  std::vector<EtTensor> tensors;  // in the order of the dump
 };
 
 struct EtDump {

@@ -46,7 +46,7 @@ std::vector<OutputError> check_case(const TestCase& test, std::span<const Runtim
                                     const CaseTolerance& tolerance) {
   // Values that differ in kind, type or sizes are wrong, whatever the tolerance.
   std::vector<OutputError> errors =
-      compare_outputs(test.expected, results, std::numeric_limits<double>::max());
+      *compare_outputs(test.expected, results, {.tolerance = std::numeric_limits<double>::max()});
   if (test.expected.size() != results.size()) return errors;
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const auto* expected = std::get_if<TensorData>(&test.expected[i]);

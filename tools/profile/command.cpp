@@ -1,4 +1,6 @@
 // depute profile: shows where a program spends its time, by lines of its model.
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "depute/compiler/compiler.h"
 #include "depute/tools/profile.h"
@@ -6,6 +8,8 @@
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
+#include "tools/run/run.h"
+#include "write/write_npz.h"
 
 namespace depute {
 namespace {
@@ -17,6 +21,8 @@ struct ProfileArguments {
   std::string method;
   std::string report;
   std::string timeline;
+  std::string debug_buffer;
+  std::string tensors;
   std::string color = "auto";
   std::uint64_t top = 10;
   bool json = false;
@@ -30,6 +36,10 @@ Result<Profile> read_profile(const ProfileArguments& arguments) {
                        .with_events = !arguments.timeline.empty()};
   TRY(const std::shared_ptr<const MappedFile> dump, open_input(arguments.dump));
   inputs.dump = dump->bytes();
+  if (!arguments.debug_buffer.empty()) {
+    TRY(inputs.values, storage_of_file(arguments.debug_buffer));
+    inputs.values_name = arguments.debug_buffer;
+  }
   std::shared_ptr<const MappedFile> map;
   std::shared_ptr<const MappedFile> program;
   if (!arguments.debug_map.empty()) {
@@ -47,22 +57,33 @@ Result<Profile> read_profile(const ProfileArguments& arguments) {
 
 Status write_files(const ProfileArguments& arguments, const Profile& profile) {
   OutputSet outputs;
-  for (const std::string& input : {arguments.dump, arguments.debug_map, arguments.program}) {
+  for (const std::string& input :
+       {arguments.dump, arguments.debug_map, arguments.program, arguments.debug_buffer}) {
     if (!input.empty()) outputs.add_input(input);
   }
   const bool is_table = arguments.report.ends_with(".tsv");
   if (!arguments.report.empty()) TRY_STATUS(outputs.reserve("--report", arguments.report));
   if (!arguments.timeline.empty()) TRY_STATUS(outputs.reserve("--timeline", arguments.timeline));
+  if (!arguments.tensors.empty()) TRY_STATUS(outputs.reserve("--tensors", arguments.tensors));
   if (!arguments.report.empty())
     TRY_STATUS(outputs.write(arguments.report, is_table ? profile_tsv(profile) : profile_html(profile)));
   if (!arguments.timeline.empty()) TRY_STATUS(outputs.write(arguments.timeline, profile_timeline(profile)));
+  if (!arguments.tensors.empty()) {
+    TRY(const std::unique_ptr<Output> file, outputs.open(arguments.tensors));
+    TRY_STATUS(write_npz(for_numpy(profile_arrays(profile)), *file));
+    TRY_STATUS(file->commit());
+  }
   return outputs.put_in_place();
 }
 
 Result<int> run_profile(const ProfileArguments& arguments) {
+  if (!arguments.tensors.empty() && arguments.debug_buffer.empty())
+    return failure("usage", "--tensors", "it needs --debug-buffer FILE, which has their elements");
   TRY(const Profile profile, read_profile(arguments));
   TRY_STATUS(write_files(arguments, profile));
-  const bool is_taken = is_standard_output(arguments.report) || is_standard_output(arguments.timeline);
+  const bool is_taken = std::ranges::any_of(
+      std::initializer_list<std::string>{arguments.report, arguments.timeline, arguments.tensors},
+      is_standard_output);
   std::FILE* stream = is_taken ? stderr : stdout;
   const bool color = has_color(stream, arguments.color);
   return print_to(stream,
@@ -84,6 +105,9 @@ std::vector<Option> profile_options(ProfileArguments& arguments) {
        "FILE.{html,tsv}"},
       {"--timeline", &arguments.timeline, "Also write all events as a trace that Perfetto shows",
        "FILE.json"},
+      {"--debug-buffer", &arguments.debug_buffer,
+       "The debug buffer that the runtime wrote with the dump: also tell what each instruction computed", "FILE"},
+      {"--tensors", &arguments.tensors, "Write these tensors", "FILE.npz"},
       top_option(arguments.top, "Rows of each table, by default 10; 0: all"),
       color_option(arguments.color),
       {"--json", &arguments.json, "As JSON, with all rows and in ticks"},

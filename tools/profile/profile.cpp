@@ -97,7 +97,7 @@ struct InstructionSpent {
   bool is_delegate() const { return events.contains(delegate_call); }
 };
 
-std::string identifier_of(const EtEvent& event) {
+std::string identifier_of(const auto& event) {
   return event.delegate_text.empty() ? std::to_string(event.delegate_id) : std::string(event.delegate_text);
 }
 
@@ -246,6 +246,7 @@ class Joiner {
     for (const auto& [name, spent] : methods_)
       profile.methods.push_back(join(name, spent, profile.has_pieces));
     if (inputs_.with_events) add_events(profile);
+    if (inputs_.values != nullptr) TRY_STATUS(add_tensors(profile));
     return profile;
   }
 
@@ -387,6 +388,56 @@ class Joiner {
         profile.events.push_back(std::move(made));
       }
     }
+  }
+
+  Status add_tensors(Profile& profile) const {
+    std::map<std::string, EventNames> names;
+    for (const MethodProfile& method : profile.methods) names[method.method] = event_names(method);
+    for (std::size_t i = 0; i < dump_.runs.size(); ++i) {
+      if (!is_execution(dump_.runs[i])) continue;
+      for (const EtTensor& tensor : dump_.runs[i].tensors) {
+        ProfiledTensor& made = profile.tensors.emplace_back(
+            ProfiledTensor{.run = i, .instruction = tensor.is_result ? -1 : tensor.instruction, .name = "result"});
+        if (!tensor.is_result) describe(made, tensor, names[method_of_run_[i]]);
+        TRY(made.data, elements_of(tensor));
+      }
+    }
+    return {};
+  }
+
+  // The pieces of a delegate that traced no times have no names but their identifiers.
+  static void describe(ProfiledTensor& made, const EtTensor& tensor, const EventNames& names) {
+    const bool is_piece = tensor.delegate_id != -1 || !tensor.delegate_text.empty();
+    const std::string piece = is_piece ? identifier_of(tensor) : "";
+    auto found = names.find({tensor.instruction, piece});
+    if (found == names.end()) found = names.find({tensor.instruction, ""});
+    made.name = found == names.end() ? "instruction" : found->second.name;
+    if (is_piece && made.name != piece) made.name += " " + piece;
+    if (found == names.end()) return;
+    made.lines = found->second.lines;
+    made.module = found->second.module;
+  }
+
+  Result<TensorData> elements_of(const EtTensor& tensor) const {
+    TensorData data{.type = make_tensor(tensor.dtype, Dims(tensor.sizes.begin(), tensor.sizes.end()))};
+    std::uint64_t size = item_size(tensor.dtype);
+    bool is_inside = tensor.sizes.size() <= max_rank;
+    for (const std::int64_t each : tensor.sizes)
+      is_inside &= !__builtin_mul_overflow(size, static_cast<std::uint64_t>(each), &size);
+    const std::uint64_t all = inputs_.values->size();
+    if (!is_inside || size > all || tensor.offset > all - size)
+      return failure("profile", inputs_.values_name,
+                     fmt::format("it has {} bytes; a tensor {} lies at {}", all, str(data.type), tensor.offset),
+                     "give the debug buffer that was written with the dump");
+    if (tensor.offset % item_size(tensor.dtype) == 0) {
+      data.storage = Storage::part(inputs_.values, tensor.offset, size);
+    } else {  // kernels read aligned elements
+      data.storage = Storage::lazy(size, [values = inputs_.values, offset = tensor.offset, size] {
+        const std::span<const std::byte> bytes = values->bytes().subspan(offset, size);
+        return std::vector<std::byte>(bytes.begin(), bytes.end());
+      });
+    }
+    return data;
   }
 
   MethodProfile join(const std::string& name, const MethodSpent& spent, bool& has_pieces) const {

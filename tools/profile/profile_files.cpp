@@ -4,6 +4,8 @@
 //   forward  1            aten::tan.out  act     model.py:39  3      135000
 #include <fmt/format.h>
 
+#include <map>
+
 #include "depute/tools/profile.h"
 #include "support/fields.h"
 
@@ -59,6 +61,19 @@ void fields(FieldWriter& visit, const Thread& of) {
 }
 
 }  // namespace
+
+NamedArrays profile_arrays(const Profile& profile) {
+  NamedArrays arrays;
+  std::map<std::string, int> counts;
+  for (const ProfiledTensor& tensor : profile.tensors) {
+    std::string name = tensor.instruction < 0
+                           ? fmt::format("run_{}.result", tensor.run)
+                           : fmt::format("run_{}.instruction_{}", tensor.run, tensor.instruction);
+    if (const int before = counts[name]++; before > 0) name += fmt::format("_{}", before);
+    arrays.emplace_back(std::move(name), tensor.data);
+  }
+  return arrays;
+}
 
 std::string profile_tsv(const Profile& profile) {
   std::string text = "method\tinstruction\tname\tpiece\tmodule\tlines\tcalls\tticks\n";

@@ -1,6 +1,7 @@
 // Writes a profile as JSON, described in docs/cli.md. Ticks are nanoseconds.
 #include "depute/tools/profile.h"
 #include "support/fields.h"
+#include "tools/run/run.h"
 
 namespace depute {
 
@@ -25,9 +26,14 @@ static void fields(FieldWriter& visit, const MethodProfile& method) {
         method.by_module, "by_kernel", method.by_kernel);
 }
 
+static void fields(FieldWriter& visit, const ProfiledTensor& tensor) {
+  visit("run", tensor.run, "instruction", tensor.instruction, "name", tensor.name, "lines", tensor.lines, "module",
+        tensor.module, "type", str(tensor.data.type), "elements", statistics_text(tensor.data));
+}
+
 static void fields(FieldWriter& visit, const Profile& profile) {
   visit("version", 1, "dump", profile.dump, "has_lines", profile.has_lines, "has_pieces", profile.has_pieces,
-        "methods", profile.methods, "outside", profile.outside);
+        "methods", profile.methods, "outside", profile.outside, "tensors", profile.tensors);
 }
 
 std::string profile_json(const Profile& profile) {

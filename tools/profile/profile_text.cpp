@@ -12,6 +12,7 @@
 #include "support/number_text.h"
 #include "tools/document/document.h"
 #include "tools/report/page_parts.h"
+#include "tools/run/run.h"
 
 namespace depute {
 namespace {
@@ -86,11 +87,26 @@ void add_outside(const std::vector<ProfileRow>& rows, doc::Document& document) {
   document.add(std::move(table));
 }
 
+void add_tensors(const std::vector<ProfiledTensor>& tensors, doc::Document& document) {
+  doc::Table table{.title = "Tensors",
+                   .columns = {{.name = "What", .min_width = 40, .max_width = 40, .is_cut = true},
+                               {.name = "Elements"}},
+                   .has_names = true,
+                   .indent = 0};
+  for (const ProfiledTensor& tensor : tensors) {
+    const std::string number = tensor.instruction < 0 ? "" : std::to_string(tensor.instruction);
+    table.rows.push_back({{{doc::code(fmt::format("{:>5}  {}", number, tensor.name)), tensor.lines},
+                           statistics_text(tensor.data)}});
+  }
+  document.add(std::move(table));
+}
+
 doc::Document profile_document(const Profile& profile) {
   doc::Document document{.title = std::string(file_name(profile.dump)), .kicker = "Profile"};
   document.blocks = {doc::Line{profile.dump, false}};
   for (const MethodProfile& method : profile.methods) add_method(profile, method, document);
   add_outside(profile.outside, document);
+  add_tensors(profile.tensors, document);
   if (!profile.has_lines)
     document.line("note: no lines of the model: give --debug-map FILE, which lower writes");
   if (!profile.has_pieces) document.line("note: no events from inside of delegates: the dump has none");

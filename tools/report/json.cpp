@@ -63,6 +63,11 @@ void fields(FieldWriter& visit, const IntegerTensor& tensor) {
         "quant_min", tensor.quant_min, "quant_max", tensor.quant_max);
 }
 
+void fields(FieldWriter& visit, const Tap& tap) {
+  visit("method", tap.method, "output", tap.output, "value", tap.value, "op", tap.op, "module",
+        tap.module_path, "source", tap.source, "numbers", tap.numbers);
+}
+
 void fields(FieldWriter& visit, const CacheUse& cache) {
   visit("found", cache.found, "made", cache.made);
 }

@@ -44,6 +44,7 @@ std::vector<std::string> deciding_options(const LowerOptions& options) {
   for (const IntegerIoRule& rule : options.integer_io)
     texts.push_back(
         fmt::format("--integer-io {}{}{}", rule.method, rule.method.empty() ? "" : ":", rule.which));
+  for (const TapRule& rule : options.taps) texts.push_back("--tap " + rule.text);
   for (const auto& [size, range] : options.bounds)
     texts.push_back(fmt::format("--bound {}={}", size, bound_text(range)));
   for (const BackendRequest& request : options.backends)

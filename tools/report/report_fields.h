@@ -45,6 +45,7 @@ void fields(FieldWriter& visit, const Split& split);
 void fields(FieldWriter& visit, const RefusalReport& refusal);
 void fields(FieldWriter& visit, const QuantizedLayer& layer);
 void fields(FieldWriter& visit, const IntegerTensor& tensor);
+void fields(FieldWriter& visit, const Tap& tap);
 void fields(FieldWriter& visit, const CacheUse& cache);
 void fields(FieldWriter& visit, const LockChange& change);
 JsonValue json_of(const std::vector<StepTime>& times);
@@ -62,8 +63,8 @@ void report_fields(auto& visit, auto& report, auto&& nodes) {
                 report.splits.omitted);
   visit("nodes", std::forward<decltype(nodes)>(nodes));
   visit.derived("refusals", report.refusals, "quantized", report.quantized.layers, "not_quantized",
-                report.quantized.left, "integer_io", report.quantized.integer_io, "cache", report.cache,
-                "notes", report.notes, "unmet", report.unmet, "lock_changes", report.lock_changes, "times_ms",
+                report.quantized.left, "integer_io", report.quantized.integer_io, "taps", report.taps,
+                "cache", report.cache, "notes", report.notes, "unmet", report.unmet, "lock_changes", report.lock_changes, "times_ms",
                 report.times);
 }
 

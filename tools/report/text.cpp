@@ -109,6 +109,13 @@ void add_integer_io(const QuantizeResult& quantized, doc::Document& document) {
                    tensor.index, tensor.method.str(), name(tensor.dtype), tensor.scale, tensor.zero_point);
 }
 
+// "Output 3 of forward, aten.linear.default at model.py:12 (fc): tap of %linear_1: min, max".
+void add_taps(const Report& report, doc::Document& document) {
+  for (const Tap& tap : report.taps)
+    document.print("Output {} of {}, {}{}{}: {}", tap.output, tap.method.str(), tap.op.str(),
+                   tap.source.empty() ? "" : " at ", tap.source, str(tap));
+}
+
 // "of which 34 repeat another (xnnpack1 x 20, xnnpack3 x 16)".
 std::string repeats_text(const Report& report) {
   const auto repeats = std::ranges::count_if(
@@ -186,6 +193,7 @@ doc::Document summary(const Report& report, bool verbose) {
   add_boundaries(report, document);
   add_quantized(report.quantized, verbose, document);
   add_integer_io(report.quantized, document);
+  add_taps(report, document);
   add_banks(report, document);
   const std::uint64_t made = report.cache.found + report.cache.made;
   if (made > 0) document.print("From the cache: {} of {}", report.cache.found, made);

@@ -38,6 +38,7 @@ struct RunArguments {
   std::vector<std::string> stand_in;
   std::string runtime;
   std::string etdump;
+  std::string debug_buffer;
   std::string debug_map;
   std::string rtol;
   std::string atol;
@@ -97,6 +98,8 @@ std::vector<Option> run_options(RunArguments& arguments) {
       {"--debug-map", &arguments.debug_map,
        "What `depute lower --debug-map` wrote, for --profile by lines of the model", "FILE"},
       {"--etdump", &arguments.etdump, "Write the runtime's trace", "FILE.etdp"},
+      {"--debug-buffer", &arguments.debug_buffer,
+       "Trace what each instruction computes, too, and write it, for `depute profile`", "FILE"},
       runtime_option(arguments.runtime),
       top_option(arguments.top, "Rows of each table of --profile, by default 10; 0: all"),
       color_option(arguments.color),
@@ -168,8 +171,8 @@ Result<std::vector<const ExecutionPlan*>> methods_of(const RunArguments& argumen
   if (methods.empty())
     return failure("usage", "", fmt::format("{} has no test cases", arguments.program),
                    "give --inputs FILE.npz or --random");
-  const bool is_for_one =
-      arguments.json || arguments.has_profile || !arguments.outputs.empty() || !arguments.etdump.empty();
+  const bool is_for_one = arguments.json || arguments.has_profile || !arguments.outputs.empty() ||
+                          !arguments.etdump.empty();  // of --debug-buffer, too, which needs one of them
   if (methods.size() == 1 || !is_for_one) return methods;
   return failure("usage", "--method", "the bundle has test cases of several methods",
                  "name the one for --json, --outputs, --etdump or --profile");
@@ -194,7 +197,8 @@ Result<RunRequest> request_of(const RunArguments& arguments, const RunnableFile&
                      .loads_anew = program.has_cases,
                      .repeat = arguments.repeat,
                      .threads = arguments.threads,
-                     .is_traced = arguments.has_profile || !arguments.etdump.empty()};
+                     .is_traced = arguments.has_profile || !arguments.etdump.empty(),
+                     .traces_values = !arguments.debug_buffer.empty()};
   if (!arguments.stand_ins.empty()) {
     TRY(request.originals, read_stand_ins(arguments.stand_ins, method.name, method.delegates.size()));
     request.stand_ins = arguments.stand_in;
@@ -213,10 +217,12 @@ Status write_outputs(const RunArguments& arguments, const RunResult& result, Out
     TRY_STATUS(write_npz(for_numpy(result_arrays(result)), *file));
     TRY_STATUS(file->commit());
   }
-  if (!arguments.etdump.empty()) {
-    const std::string_view dump(reinterpret_cast<const char*>(result.dump.data()), result.dump.size());
-    TRY_STATUS(outputs.write(arguments.etdump, dump));
-  }
+  const auto write = [&](const std::string& path, std::span<const std::byte> bytes) -> Status {
+    if (path.empty()) return {};
+    return outputs.write(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  TRY_STATUS(write(arguments.etdump, result.dump));
+  TRY_STATUS(write(arguments.debug_buffer, result.values));
   return outputs.put_in_place();
 }
 
@@ -228,6 +234,10 @@ Result<std::string> profile_of_run(const RunArguments& arguments, const RunResul
                        .program = program,
                        .program_name = arguments.program,
                        .method = result.method};
+  if (!arguments.debug_buffer.empty()) {
+    inputs.values = Storage::owned(result.values);
+    inputs.values_name = "the debug buffer";
+  }
   std::shared_ptr<const MappedFile> map;
   if (!arguments.debug_map.empty()) {
     TRY(map, open_input(arguments.debug_map));
@@ -246,6 +256,8 @@ Status reserve_files(const RunArguments& arguments, OutputSet& outputs) {
   }
   if (!arguments.outputs.empty()) TRY_STATUS(outputs.reserve("--outputs", arguments.outputs));
   if (!arguments.etdump.empty()) TRY_STATUS(outputs.reserve("--etdump", arguments.etdump));
+  if (!arguments.debug_buffer.empty())
+    TRY_STATUS(outputs.reserve("--debug-buffer", arguments.debug_buffer));
   return {};
 }
 
@@ -280,6 +292,8 @@ void check_cases(RunResult& result, std::span<const TestCase> cases, const CaseT
 Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   if (!arguments.debug_map.empty() && !arguments.has_profile)
     return failure("usage", "--debug-map", "it is for --profile, which is not given");
+  if (!arguments.debug_buffer.empty() && arguments.etdump.empty() && !arguments.has_profile)
+    return failure("usage", "--debug-buffer", "it needs --etdump FILE or --profile, which tell what lies where");
   if (!arguments.stand_in.empty() && arguments.stand_ins.empty())
     return failure("usage", "--stand-in",
                    "it needs --stand-ins FILE, which `depute lower --stand-ins` writes");
@@ -288,8 +302,10 @@ Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   TRY_STATUS(reserve_files(arguments, outputs));
   TRY(const RunnableFile program, open_program(arguments));
   TRY(const std::vector<const ExecutionPlan*> methods, methods_of(arguments, program));
-  std::FILE* stream =
-      is_standard_output(arguments.outputs) || is_standard_output(arguments.etdump) ? stderr : stdout;
+  const bool is_taken = std::ranges::any_of(
+      std::initializer_list<std::string>{arguments.outputs, arguments.etdump, arguments.debug_buffer},
+      is_standard_output);
+  std::FILE* stream = is_taken ? stderr : stdout;
   const bool color = has_color(stream, arguments.color);
   std::string text;
   Score score;

@@ -46,6 +46,7 @@ struct RunRequest {
   std::uint64_t repeat = 1;  // how often all calls are made; results are those of the first time
   int threads = 0;           // 0: as many as the runtime chooses
   bool is_traced = false;
+  bool traces_values = false;  // trace what instructions compute, too
 };
 
 // Memory in bytes. Sizes of allocators are those that an application has to provide.
@@ -66,6 +67,7 @@ struct RunResult {
   RunMemory memory = {};
   std::vector<std::vector<RuntimeValue>> outputs = {};  // of each call
   std::vector<std::byte> dump = {};                     // ETDump, if traced
+  std::vector<std::byte> values = {};                   // elements of the tensors that the dump names
   // Of each call, if the calls are the test cases of a bundled program: the verdicts of its outputs; none if nothing is expected.
   std::vector<std::vector<OutputError>> verdicts = {};
 };

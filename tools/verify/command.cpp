@@ -30,7 +30,8 @@ struct VerifyArguments {
   std::string pte;
   std::string inputs;
   std::string method;
-  std::string tolerance = "0.001";
+  std::string tolerance;
+  std::string min_snr;
   std::string save_to;
   std::vector<std::string> ptd;
   std::vector<std::string> plugins;
@@ -54,6 +55,8 @@ std::vector<Option> verify_options(VerifyArguments& arguments) {
        {"--tolerance", &arguments.tolerance,
         "Largest accepted difference of an output, relative to its largest value; by default 0.001",
         "NUMBER"},
+       {"--min-snr", &arguments.min_snr,
+        "Least accepted signal-to-noise ratio of an output in dB, instead of --tolerance", "DB"},
        {"--save-to", &arguments.save_to,
         "Folder for the operands and results of what differs, and for a program of the delegate alone",
         "DIR"},
@@ -65,10 +68,23 @@ std::vector<Option> verify_options(VerifyArguments& arguments) {
       lowering_options(arguments.request));
 }
 
+Result<Accuracy> accuracy_of(const VerifyArguments& arguments) {
+  Accuracy accuracy;
+  if (!arguments.tolerance.empty() && !arguments.min_snr.empty())
+    return failure("usage", "--min-snr", "--tolerance is given, too; an output is right by one of them");
+  if (!arguments.tolerance.empty()) {
+    TRY(accuracy.tolerance, parse_tolerance("--tolerance", arguments.tolerance));
+  }
+  if (!arguments.min_snr.empty()) {
+    TRY(accuracy.min_snr, parse_tolerance("--min-snr", arguments.min_snr));
+  }
+  return accuracy;
+}
+
 Status check_arguments(const VerifyArguments& arguments) {
   if (arguments.request.model == "-" || arguments.pte == "-")
     return failure("usage", "-", "what is compared has to be a file");
-  TRY_STATUS(parse_tolerance("--tolerance", arguments.tolerance));
+  TRY_STATUS(accuracy_of(arguments));
   TRY_STATUS(read_request(arguments.request));
   return {};
 }
@@ -110,6 +126,7 @@ class Verifier {
 
  private:
   Status lower();
+  void name_taps(std::vector<OutputError>& errors, std::string_view method) const;
   Result<RunCall> call_for(const ExecutionPlan& method) const;
   Result<std::vector<RuntimeValue>> outputs_of(const RunnablePte& pte, const std::string& method,
                                                std::span<const RuntimeValue> inputs);
@@ -119,6 +136,7 @@ class Verifier {
   RunProgram run_program_;
   std::optional<Program> model_;
   std::optional<Executable> executable_;
+  std::vector<Tap> taps_;
   std::vector<std::byte> lowered_;  // what the options give
   std::size_t runs_ = 0;
 };
@@ -129,11 +147,20 @@ Status Verifier::lower() {
     // The first pass after which nothing is written in place: there are reference kernels for that alone.
     if (step == "functionalize" && !model_) model_ = clone(program);
   };
-  TRY(const Compiled compiled, run_request(arguments_.request, options, compiler_));
-  TRY(executable_, to_executorch(compiled.delegated));
+  TRY(Compiled compiled, run_request(arguments_.request, options, compiler_));
+  taps_ = std::move(compiled.report.taps);
+  TRY(executable_, to_executorch(std::move(compiled.delegated)));
   TRY(PteFile file, write(*executable_, arguments_.pte));
   lowered_ = std::move(file.pte);
   return {};
+}
+
+// "output 1 (tap of linear_3: min, max)"
+void Verifier::name_taps(std::vector<OutputError>& errors, std::string_view method) const {
+  for (const Tap& tap : taps_) {
+    if (tap.method == method && tap.output < errors.size())
+      errors[tap.output].name += fmt::format(" ({})", str(tap));
+  }
 }
 
 Result<RunCall> Verifier::call_for(const ExecutionPlan& method) const {
@@ -160,7 +187,7 @@ Result<std::vector<RuntimeValue>> Verifier::outputs_of(const RunnablePte& pte, c
 }
 
 Result<Verification> Verifier::run() {
-  TRY(const double tolerance, parse_tolerance("--tolerance", arguments_.tolerance));
+  TRY(const Accuracy accuracy, accuracy_of(arguments_));
   TRY_STATUS(lower());
   TRY(const std::shared_ptr<const MappedFile> file, open_input(arguments_.pte));
   TRY(const std::span<const std::byte> program, program_part(file->bytes(), arguments_.pte));
@@ -171,15 +198,16 @@ Result<Verification> Verifier::run() {
   TRY(const std::vector<RuntimeValue> expected, reference_outputs(*model_, method->name, inputs));
   const RunnablePte given{program, is_lowered_so ? &*executable_ : nullptr};
   TRY(const std::vector<RuntimeValue> actual, outputs_of(given, method->name, inputs));
-  Verification verification{.reference = "Depute's reference kernels",
-                            .outputs = compare_outputs(expected, actual, tolerance)};
+  Verification verification{.reference = "Depute's reference kernels", .outputs = {}};
+  TRY(verification.outputs, compare_outputs(expected, actual, accuracy));
+  name_taps(verification.outputs, method->name);
   if (!verification.is_right() && is_lowered_so) {
     const PteRunner runner = [&](const RunnablePte& pte, const std::string& name,
                                  std::span<const RuntimeValue> values) {
       return outputs_of(pte, name, values);
     };
     TRY(verification.search, find_fault(compiler_, executable_->program(), executable_->options(),
-                                        method->name, inputs, tolerance, runner));
+                                        method->name, inputs, accuracy, runner));
     if (verification.search.fault && !arguments_.save_to.empty()) {
       TRY(verification.folder, save(*verification.search.fault, arguments_.save_to));
     }

@@ -37,6 +37,10 @@ TensorData with_real_elements(TensorData data) {
 struct Difference {
   double absolute = 0;
   double largest = 0;  // finite element of the reference
+  double signal = 0;   // sums of squares
+  double noise = 0;
+
+  double snr() const { return noise == 0 ? infinite : 10 * std::log10(signal / noise); }
 };
 
 Difference difference_of(const TensorData& expected, const TensorData& actual) {
@@ -44,10 +48,14 @@ Difference difference_of(const TensorData& expected, const TensorData& actual) {
   const internal::Elements<double> b(actual);
   Difference difference;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::isfinite(a[i])) difference.largest = std::max(difference.largest, std::abs(a[i]));
+    if (std::isfinite(a[i])) {
+      difference.largest = std::max(difference.largest, std::abs(a[i]));
+      difference.signal += a[i] * a[i];
+    }
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
     const double off = std::abs(a[i] - b[i]);
     difference.absolute = std::max(difference.absolute, std::isnan(off) ? infinite : off);
+    difference.noise += std::isfinite(off) ? off * off : infinite;
   }
   return difference;
 }
@@ -61,6 +69,7 @@ std::string kind_text(const RuntimeValue& value) {
 
 OutputError wrong(OutputError error, std::string note) {
   error.absolute = error.relative = infinite;
+  error.snr = -infinite;
   error.is_right = false;
   error.note = std::move(note);
   return error;
@@ -68,8 +77,8 @@ OutputError wrong(OutputError error, std::string note) {
 
 }  // namespace
 
-OutputError compare_output(std::string_view name, const RuntimeValue& expected, const RuntimeValue& actual,
-                           double tolerance) {
+Result<OutputError> compare_output(std::string_view name, const RuntimeValue& expected,
+                                   const RuntimeValue& actual, const Accuracy& accuracy) {
   OutputError error{.name = std::string(name)};
   const bool is_none = std::holds_alternative<std::monostate>(expected);
   if (is_none && std::holds_alternative<std::monostate>(actual)) return error;
@@ -86,18 +95,28 @@ OutputError compare_output(std::string_view name, const RuntimeValue& expected, 
   const Difference difference = difference_of(a, b);
   error.absolute = difference.absolute;
   error.relative = difference.largest == 0 ? difference.absolute : difference.absolute / difference.largest;
-  error.is_right = error.relative <= tolerance;
+  error.snr = difference.snr();
+  error.is_right = accuracy.min_snr ? error.snr >= *accuracy.min_snr : error.relative <= accuracy.tolerance;
+  if (accuracy.gap) {
+    TRY(error.gap, accuracy.gap(expected, actual));
+    error.is_right = *error.gap <= accuracy.tolerance;
+  }
   return error;
 }
 
-std::vector<OutputError> compare_outputs(std::span<const RuntimeValue> expected,
-                                         std::span<const RuntimeValue> actual, double tolerance) {
-  if (expected.size() != actual.size())
-    return {wrong({.name = "outputs"}, fmt::format("the .pte has {} outputs, but the reference has {}",
-                                                   actual.size(), expected.size()))};
+Result<std::vector<OutputError>> compare_outputs(std::span<const RuntimeValue> expected,
+                                                 std::span<const RuntimeValue> actual,
+                                                 const Accuracy& accuracy) {
   std::vector<OutputError> errors;
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    errors.push_back(compare_output(fmt::format("output {}", i), expected[i], actual[i], tolerance));
+  if (expected.size() != actual.size()) {
+    errors.push_back(wrong({.name = "outputs"}, fmt::format("the .pte has {} outputs, but the reference has {}",
+                                                            actual.size(), expected.size())));
+    return errors;
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    TRY(OutputError error, compare_output(fmt::format("output {}", i), expected[i], actual[i], accuracy));
+    errors.push_back(std::move(error));
+  }
   return errors;
 }
 
@@ -119,12 +138,12 @@ namespace {
 
 class Search {
  public:
-  Search(const Compiler& compiler, const WriteOptions& options, const std::string& method, double tolerance,
-         const PteRunner& run, FaultLimits limits)
+  Search(const Compiler& compiler, const WriteOptions& options, const std::string& method,
+         const Accuracy& accuracy, const PteRunner& run, FaultLimits limits)
       : compiler_(compiler),
         options_(options),
         method_(method),
-        tolerance_(tolerance),
+        accuracy_(accuracy),
         run_(run),
         limits_(limits) {}
 
@@ -139,7 +158,7 @@ class Search {
   const Compiler& compiler_;
   const WriteOptions& options_;
   const std::string& method_;
-  double tolerance_;
+  const Accuracy& accuracy_;
   const PteRunner& run_;
   FaultLimits limits_;
   std::size_t alone_ = 0;           // delegates that were run alone
@@ -227,8 +246,8 @@ Result<MaybeFault> GraphSearch::run(std::span<const RuntimeValue> inputs) {
   if (expected_.size() != actual_.size())
     return failure("verify", search_.method_, "the runtime returns another number of outputs");
   for (const ExposedTensor& tensor : tensors_) {
-    const OutputError error = compare_output(tensor.value->name().str(), expected_[tensor.output],
-                                             actual_[tensor.output], search_.tolerance_);
+    TRY(const OutputError error, compare_output(tensor.value->name().str(), expected_[tensor.output],
+                                                actual_[tensor.output], search_.accuracy_));
     if (error.is_right) continue;
     const Node& node = *tensor.value->producer();
     bool differed_before = false;
@@ -355,8 +374,8 @@ Result<MaybeFault> GraphSearch::alone(const Node& call) {
   for (const ExposedTensor& tensor : tensors_) {
     if (tensor.value->producer() != &call || next == result.actual.size()) continue;
     result.expected.push_back(expected_[tensor.output]);
-    const OutputError error =
-        compare_output(name.str(), result.expected.back(), result.actual[next++], search_.tolerance_);
+    TRY(const OutputError error,
+        compare_output(name.str(), result.expected.back(), result.actual[next++], search_.accuracy_));
     if (next == 1 || error.relative > result.error.relative) result.error = error;
   }
   if (result.error.is_right) return MaybeFault();
@@ -375,9 +394,9 @@ Result<MaybeFault> GraphSearch::alone(const Node& call) {
 
 Result<FaultSearch> find_fault(const Compiler& compiler, const Program& program, const WriteOptions& options,
                                const std::string& method, std::span<const RuntimeValue> inputs,
-                               double tolerance, const PteRunner& run, FaultLimits limits) {
+                               const Accuracy& accuracy, const PteRunner& run, FaultLimits limits) {
   return guarded(
-      [&] { return Search(compiler, options, method, tolerance, run, limits).run(program, inputs); });
+      [&] { return Search(compiler, options, method, accuracy, run, limits).run(program, inputs); });
 }
 
 }  // namespace depute

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "depute/tools/verify.h"
 #include "support/fields.h"
@@ -15,8 +16,10 @@ bool Verification::is_right() const {
 
 std::string str(const OutputError& error) {
   const std::string note = error.note.empty() ? "" : fmt::format(" ({})", error.note);
-  return fmt::format("{}: largest difference {:.3g}, {:.3g} of the largest value: {}{}", error.name,
-                     error.absolute, error.relative, error.is_right ? "ok" : "DIFFERS", note);
+  const std::string noise = std::isfinite(error.snr) ? fmt::format(", SNR {:.1f} dB", error.snr) : "";
+  const std::string gap = error.gap ? fmt::format(", gap {:.3g}", *error.gap) : "";
+  return fmt::format("{}: largest difference {:.3g}, {:.3g} of the largest value{}{}: {}{}", error.name,
+                     error.absolute, error.relative, noise, gap, error.is_right ? "ok" : "DIFFERS", note);
 }
 
 std::string str(const Fault& fault) {
@@ -40,8 +43,10 @@ std::string verification_text(const Verification& verification) {
 }
 
 static void fields(FieldWriter& visit, const OutputError& error) {
-  visit("name", error.name, "absolute", error.absolute, "relative", error.relative, "ok", error.is_right,
-        "note", error.note);
+  // JSON has no infinity: null without noise.
+  visit("name", error.name, "absolute", error.absolute, "relative", error.relative, "snr_db",
+        std::isfinite(error.snr) ? std::optional(error.snr) : std::nullopt, "ok", error.is_right, "note",
+        error.note);
 }
 
 static void fields(FieldWriter& visit, const BodyCall& call) {

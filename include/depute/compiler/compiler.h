@@ -30,6 +30,7 @@
 #include "depute/compiler/exported_model.h"
 #include "depute/compiler/normalize.h"
 #include "depute/compiler/quantize.h"
+#include "depute/compiler/taps.h"
 #include "depute/compiler/to_backend.h"
 #include "depute/compiler/write_options.h"
 #include "depute/program/program.h"
@@ -166,6 +167,7 @@ struct LowerOptions {
   Ranges bounds = {};
   std::vector<QuantizeRule> quantize = {};     // layers whose weights are quantized before partitioning
   std::vector<Calibration> calibrations = {};  // sample inputs for static rules
+  std::vector<TapRule> taps = {};              // values that become outputs, after quantization
   // Applied in this order; each result is verified and normalized again.
   std::vector<Transform> transforms = {};
   std::vector<IntegerIoRule> integer_io = {};  // inputs and outputs that become integers, after the transforms
@@ -222,6 +224,8 @@ class DEPUTE_API Compiler {
 
   // Quantizes the layers that options.quantize names; options.calibrations has samples for static rules.
   Result<Exported> quantize(Exported exported, const LowerOptions& options) const;
+  // Adds the taps of options.taps (taps.h), and describes them in `taps`.
+  Result<Exported> tap(Exported exported, const LowerOptions& options, std::vector<Tap>* taps = nullptr) const;
   // Normalizes the program, keeps the ops whole that the backends ask for, applies options.transforms and
   // options.integer_io, and puts the backends' own ops where their patterns are.
   Result<Edge> to_edge(Exported exported, const LowerOptions& options = {}) const;

@@ -10,12 +10,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "depute/api.h"
+#include "depute/program/data.h"
 #include "depute/program/result.h"
 
 namespace depute {
@@ -70,6 +72,16 @@ struct ProfileEvent {
   bool is_piece = false;  // traced by a backend, whose clock may be another
 };
 
+// A tensor that the runtime traced, in the order of the dump.
+struct ProfiledTensor {
+  std::uint64_t run = 0;          // of all runs of the dump
+  std::int64_t instruction = -1;  // -1: a result of the method
+  std::string name = {};          // that of the instruction or piece; "result" of the method
+  std::string lines = {};
+  std::string module = {};
+  TensorData data = {};
+};
+
 struct Profile {
   std::string dump = {};
   bool has_lines = false;   // a debug map was given
@@ -77,6 +89,7 @@ struct Profile {
   std::vector<MethodProfile> methods = {};
   std::vector<ProfileRow> outside = {};   // events outside runs, such as loading
   std::vector<ProfileEvent> events = {};  // with ProfileInputs::with_events
+  std::vector<ProfiledTensor> tensors = {};  // with ProfileInputs::values
 };
 
 struct ProfileInputs {
@@ -88,6 +101,9 @@ struct ProfileInputs {
   std::string program_name = {};
   std::string method = {};  // method of all runs; needed if the dump fits several methods
   bool with_events = false;
+  // The debug buffer of a tracer that traced values, too ("intermediate outputs"); may be null.
+  std::shared_ptr<const Storage> values = {};
+  std::string values_name = {};
 };
 
 // Fails if a file is damaged, the dump contains no run, or the dump does not belong to the program.
@@ -96,6 +112,8 @@ DEPUTE_API Result<Profile> profile_of(const ProfileInputs& inputs);
 // Formats the profile in 80 columns, with the first `top` rows of each table (0: all). `color` adds terminal
 // escapes.
 DEPUTE_API std::string profile_text(const Profile& profile, std::size_t top, bool color = false);
+// The tensors as arrays: "run_0.instruction_3", "run_0.result"; further ones of the same name end in "_1", "_2".
+DEPUTE_API NamedArrays profile_arrays(const Profile& profile);
 DEPUTE_API std::string profile_json(const Profile& profile);
 DEPUTE_API std::string profile_html(const Profile& profile);  // an HTML page without scripts
 // A row for each instruction and each piece, for spreadsheets and pandas.

@@ -120,6 +120,7 @@ struct DEPUTE_API Report {
   std::vector<RefusalReport> refusals;
   std::optional<PlannedFacts> planned;  // nullopt if planning failed
   QuantizeResult quantized;             // quantized layers
+  std::vector<Tap> taps;                // outputs that tap values
   std::vector<StepTime> times;
   CacheUse cache;                  // cache hits and misses, with LowerOptions::cache
   std::vector<std::string> notes;  // notes for the user about the written program

@@ -2,9 +2,9 @@
 //
 //   DEPUTE_TRY(const auto expected, reference_outputs(model, "forward", inputs));
 //   DEPUTE_TRY(const auto actual, run({bytes, &executable}, "forward", inputs));
-//   std::vector<OutputError> errors = compare_outputs(expected, actual, 1e-3);
+//   DEPUTE_TRY(std::vector<OutputError> errors, compare_outputs(expected, actual, {.tolerance = 1e-3}));
 //   const Program& program = executable.program();
-//   DEPUTE_TRY(FaultSearch search, find_fault(compiler, program, {}, "forward", inputs, 1e-3, run));
+//   DEPUTE_TRY(FaultSearch search, find_fault(compiler, program, {}, "forward", inputs, {}, run));
 //   std::string text = str(*search.fault);   // "delegate xnnpack3, XnnpackBackend (model.py:12): ..."
 //
 // To find the fault, the same program is run with all tensors between delegates and kernels as outputs. The fault is the first
@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,13 +38,25 @@ struct RunnablePte {
 using PteRunner = std::function<Result<std::vector<RuntimeValue>>(
     const RunnablePte& pte, const std::string& method, std::span<const RuntimeValue> inputs)>;
 
+// When an output is right.
+struct Accuracy {
+  double tolerance = 1e-3;  // the largest OutputError::relative
+  // The least OutputError::snr, in place of `tolerance`.
+  std::optional<double> min_snr = {};
+  // A measure of the caller's, of which `tolerance` is the largest right value. The tensors have equal types.
+  std::function<Result<double>(const RuntimeValue& expected, const RuntimeValue& actual)> gap = {};
+};
+
 // Difference of an output from the reference.
 struct OutputError {
   std::string name = {};
-  double absolute = 0;    // largest difference of two elements
-  double relative = 0;    // to the reference's largest finite element
-  bool is_right = true;   // `relative` is within the tolerance, and kind, element type and sizes are equal
-  std::string note = {};  // "f32[2] instead of f32[3]"
+  double absolute = 0;  // largest difference of two elements
+  double relative = 0;  // to the reference's largest finite element
+  // Signal-to-noise ratio in dB: the reference's energy over that of the difference, of finite elements.
+  double snr = std::numeric_limits<double>::infinity();
+  std::optional<double> gap = {};  // Accuracy::gap
+  bool is_right = true;            // accurate, and kind, element type and sizes are equal
+  std::string note = {};           // "f32[2] instead of f32[3]"
 };
 
 // A call of a body of the control flow whose first result is `name`.
@@ -89,11 +102,13 @@ struct FaultLimits {
   std::size_t body_calls = 1000;  // of each node of control flow
 };
 
-// NaN equals NaN, and each infinity equals itself. Numbers are compared as tensors of one element.
-DEPUTE_API OutputError compare_output(std::string_view name, const RuntimeValue& expected,
-                                      const RuntimeValue& actual, double tolerance);
-DEPUTE_API std::vector<OutputError> compare_outputs(std::span<const RuntimeValue> expected,
-                                                    std::span<const RuntimeValue> actual, double tolerance);
+// NaN equals NaN, and each infinity equals itself. Numbers are compared as tensors of one element. Fails if
+// accuracy.gap does.
+DEPUTE_API Result<OutputError> compare_output(std::string_view name, const RuntimeValue& expected,
+                                              const RuntimeValue& actual, const Accuracy& accuracy);
+DEPUTE_API Result<std::vector<OutputError>> compare_outputs(std::span<const RuntimeValue> expected,
+                                                            std::span<const RuntimeValue> actual,
+                                                            const Accuracy& accuracy);
 
 // The user outputs that the reference kernels compute; state is not among them.
 DEPUTE_API Result<std::vector<RuntimeValue>> reference_outputs(const Program& program,
@@ -104,13 +119,13 @@ DEPUTE_API Result<std::vector<RuntimeValue>> reference_outputs(const Program& pr
 // op.
 DEPUTE_API Result<FaultSearch> find_fault(const Compiler& compiler, const Program& program,
                                           const WriteOptions& options, const std::string& method,
-                                          std::span<const RuntimeValue> inputs, double tolerance,
+                                          std::span<const RuntimeValue> inputs, const Accuracy& accuracy,
                                           const PteRunner& run, FaultLimits limits = {});
 
 DEPUTE_API std::string verification_text(const Verification& verification);
 DEPUTE_API std::string verification_json(const Verification& verification);
 
-// "output 0: largest difference 0.00012, 3e-05 of the largest value: ok"
+// "output 0: largest difference 0.00012, 3e-05 of the largest value, SNR 95.2 dB: ok"
 DEPUTE_API std::string str(const OutputError& error);
 // "delegate delegate_3, XnnpackBackend (model.py:12), in call 2 of body_0 in while_1: output 0: ..."
 DEPUTE_API std::string str(const Fault& fault);

@@ -121,11 +121,21 @@ def test_as_json(with_fault):
     assert told["fault"]["error"]["ok"] is False and told["note"] == "" and told["reference"] == "Depute's reference kernels"
 
 
+def test_the_ratio_of_signal_to_noise_may_decide(with_fault, tmp_path):
+    ratio = json.loads(depute(*with_fault, "--json").stdout)["outputs"][0]["snr_db"]
+    assert depute(*with_fault, "--min-snr", f"{ratio + 1}").code == 3
+    lower(sample("mlp"), tmp_path / "m.pte", "--backend", "xnnpack")
+    right = ["verify", sample("mlp"), tmp_path / "m.pte", "--backend", "xnnpack", "--min-snr"]
+    assert depute(*right, "80").code == 0 and depute(*right, "1000").code == 3
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
         (("--tolerance", "much"), "--tolerance: 'much' is not a number of 0 or more"),
         (("--tolerance", "-1"), "--tolerance: '-1' is not a number of 0 or more"),
+        (("--min-snr", "much"), "--min-snr: 'much' is not a number of 0 or more"),
+        (("--min-snr", "30", "--tolerance", "1"), "--min-snr: --tolerance is given, too; an output is right by one of them"),
         (("--method", "other"), "there is no method other"),
         (("--inputs", "none.npz"), "none.npz: No such file or directory"),
         (("--runtime", "/tmp"), "/tmp has no lib/libexecutorch.so"),

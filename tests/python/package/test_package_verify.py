@@ -100,6 +100,39 @@ def test_a_right_program_is_found_right(chain):
     assert "reference: torch\noutput 0: largest difference" in repr(check) and repr(check).count("ok") == 1
 
 
+class Upstreams:
+    """As ExecuTorch's comparators are written."""
+
+    def element_compare(self, a, b):
+        assert isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+        return (a - b).abs().sum()
+
+
+@pytest.mark.parametrize("comparator", [Upstreams(), Upstreams().element_compare])
+def test_a_comparator_decides(comparator, chain, lower_with_fault):
+    lowered, inputs = lower_with_fault(22), (torch.randn(2, 8),)
+    check = depute.verify(chain, lowered, inputs, comparator=comparator, tolerance=1e-2)
+    assert not check.ok and "layers.22.weight" in lowered.program.lowered_module(check.fault.name).original_module.state_dict
+    assert check.outputs[0].gap > 1e-2 and f"gap {check.outputs[0].gap:.3g}" in repr(check)
+    assert depute.verify(chain, lowered, inputs, comparator=comparator, tolerance=1e9).ok
+
+
+def test_an_error_of_a_comparator_is_raised(chain):
+    lowered = depute.to_edge_transform_and_lower(chain, partitioner=Scaled()).to_executorch()
+    with pytest.raises(ZeroDivisionError):
+        depute.verify(chain, lowered, comparator=lambda expected, actual: 1 / 0)
+    with pytest.raises(TypeError, match="comparator: expected a function of two tensors, not str"):
+        depute.verify(chain, lowered, comparator="snr")
+
+
+def test_a_least_ratio_of_signal_to_noise(chain, lower_with_fault):
+    right = depute.to_edge_transform_and_lower(chain, partitioner=Scaled()).to_executorch()
+    check = depute.verify(chain, right, min_snr=60)
+    assert check.ok and check.outputs[0].snr > 60
+    check = depute.verify(chain, lower_with_fault(22), min_snr=60)
+    assert not check.ok and check.outputs[0].snr < 60 and check.fault is not None
+
+
 @pytest.mark.parametrize("layer", [0, 22, 39])
 def test_a_planted_fault_is_found(layer, chain, lower_with_fault, tmp_path):
     lowered = lower_with_fault(layer)

@@ -88,7 +88,7 @@ FaultSearch search(std::string_view text, std::vector<RuntimeValue> inputs, Wron
   const Compiler compiler{Registry()};
   const Executable executable = executable_of(compiler, text);
   return must(
-      find_fault(compiler, executable.program(), {}, "forward", inputs, 1e-3, runtime.runner(), limits));
+      find_fault(compiler, executable.program(), {}, "forward", inputs, {}, runtime.runner(), limits));
 }
 
 TEST(Verify, TheFirstKernelThatDiffersIsFound) {
@@ -152,7 +152,7 @@ TEST(Verify, AnErrorOfTheRuntimeEndsTheSearch) {
     return failure("run", "forward", "it fell over");
   };
   const auto found = find_fault(compiler, executable.program(), {}, "forward",
-                                std::vector<RuntimeValue>{floats({1, 2})}, 1e-3, fails);
+                                std::vector<RuntimeValue>{floats({1, 2})}, {}, fails);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().message, "it fell over");
 }
@@ -167,7 +167,7 @@ TEST(Verify, WhatTheReferenceLacksIsANote) {
 // --- comparing
 
 OutputError compared(const RuntimeValue& expected, const RuntimeValue& actual) {
-  return compare_output("y", expected, actual, 1e-3);
+  return *compare_output("y", expected, actual, {});
 }
 
 TEST(Verify, NansAndInfinitiesEqualThemselves) {
@@ -187,6 +187,27 @@ TEST(Verify, DifferencesAreRelativeToTheLargestValue) {
   EXPECT_EQ(compared(floats({0}), floats({0.5})).relative, 0.5);
 }
 
+TEST(Verify, TheRatioOfSignalToNoiseIsInDecibels) {
+  EXPECT_DOUBLE_EQ(compared(floats({3, 4}), floats({3, 4.5})).snr, 20);
+  EXPECT_EQ(compared(floats({3, 4}), floats({3, 4})).snr, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(compared(floats({3, 4}), floats({3})).snr, -std::numeric_limits<double>::infinity());
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(compared(floats({3, 4}), floats({3, infinity})).snr, -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(compare_output("y", floats({3, 4}), floats({3, 4.5}), {.min_snr = 19.9})->is_right);
+  EXPECT_FALSE(compare_output("y", floats({3, 4}), floats({3, 4.5}), {.min_snr = 20.1})->is_right);
+}
+
+TEST(Verify, AMeasureOfTheCallersDecides) {
+  Accuracy accuracy{.tolerance = 2, .gap = [](const RuntimeValue&, const RuntimeValue&) { return 1.5; }};
+  EXPECT_EQ(compare_output("y", floats({1}), floats({9}), accuracy)->gap, 1.5);
+  EXPECT_TRUE(compare_output("y", floats({1}), floats({9}), accuracy)->is_right);
+  accuracy.tolerance = 1;
+  EXPECT_FALSE(compare_output("y", floats({1}), floats({1}), accuracy)->is_right);
+  EXPECT_FALSE(compare_output("y", floats({1}), floats({1, 2}), accuracy)->gap);  // of another size
+  accuracy.gap = [](const RuntimeValue&, const RuntimeValue&) { return failure("gap", "", "no"); };
+  EXPECT_FALSE(compare_output("y", floats({1}), floats({1}), accuracy));
+}
+
 TEST(Verify, KindsTypesAndSizesHaveToBeEqual) {
   EXPECT_EQ(compared(floats({1, 2}), floats({1})).note, "f32[1] instead of f32[2]");
   EXPECT_EQ(compared(floats({1}), make_data<double>(ScalarType::F64, {1}, std::vector<double>{1})).note,
@@ -200,7 +221,7 @@ TEST(Verify, KindsTypesAndSizesHaveToBeEqual) {
 
 TEST(Verify, AnotherNumberOfOutputsIsAnError) {
   const std::vector<RuntimeValue> one = {floats({1})};
-  const auto errors = compare_outputs(one, {}, 1e-3);
+  const auto errors = *compare_outputs(one, {}, {});
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].note, "the .pte has 0 outputs, but the reference has 1");
 }

@@ -1,0 +1,256 @@
+// Adds taps to a program: outputs, and before the next node the nodes that compute their numbers (taps.h).
+#include "depute/compiler/taps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "depute/program/builder.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+// --- numbers of a tensor, each a tensor of rank 0
+
+Value* min_of(Builder& b, Value* x) {
+  return b.call("aten.amin.default", {x});
+}
+Value* max_of(Builder& b, Value* x) {
+  return b.call("aten.amax.default", {x});
+}
+Value* mean_of(Builder& b, Value* x) {
+  return b.call("aten.mean.default", {x});
+}
+Value* abs_max_of(Builder& b, Value* x) {
+  return b.call("aten.amax.default", {b.call("aten.abs.default", {x})});
+}
+Value* deviation_of(Builder& b, Value* x) {
+  return b.call("aten.std.correction", {x});
+}
+Value* count_of(Builder& b, Value* are) {
+  return b.call("aten.sum.default", {b.call("aten._to_copy.default", {are, ScalarType::F32})});
+}
+Value* nan_count_of(Builder& b, Value* x) {
+  return count_of(b, b.call("aten.isnan.default", {x}));
+}
+Value* inf_count_of(Builder& b, Value* x) {
+  return count_of(b, b.call("aten.isinf.default", {x}));
+}
+
+struct Number {
+  std::string_view name;
+  Value* (*build)(Builder& b, Value* x);
+};
+constexpr std::array<Number, 7> all_numbers = {{{"min", min_of},
+                                                {"max", max_of},
+                                                {"mean", mean_of},
+                                                {"abs_max", abs_max_of},
+                                                {"std", deviation_of},
+                                                {"nan_count", nan_count_of},
+                                                {"inf_count", inf_count_of}}};
+constexpr std::size_t usual_numbers = 4;
+
+const Number* find_number(std::string_view name) {
+  const auto* found = std::ranges::find(all_numbers, name, &Number::name);
+  return found == all_numbers.end() ? nullptr : found;
+}
+
+Status check_numbers(const TapRule& rule) {
+  const auto unknown = std::ranges::find(rule.numbers, nullptr, find_number);
+  if (unknown == rule.numbers.end()) return {};
+  const std::vector<std::string> known = tap_numbers();
+  return failure("usage", "--tap", fmt::format("'{}': '{}' is no number of a tensor", rule.text, *unknown),
+                 did_you_mean(*unknown, known, fmt::format("expected full, or {}", fmt::join(known, ", "))));
+}
+
+// --- where the taps are
+
+bool has_numbers(const Value& value) {
+  if (!value.type().is_tensor() || is_complex(value.tensor().dtype)) return false;
+  return std::ranges::none_of(value.tensor().sizes,
+                              [](const SymInt& size) { return size.is_constant() && size.value() == 0; });
+}
+
+// Returns the only result of the first user of `value` whose op is `op`; null if there is none.
+Value* result_of_user(Value& value, std::string_view op) {
+  for (Use& use : value.uses()) {
+    if (!use.user()->is_return() && use.user()->op() == op) return use.user()->result();
+  }
+  return nullptr;
+}
+
+// Returns the dequantized value of one that is quantized, otherwise the value itself.
+Value& after_quantization(Value& value) {
+  for (std::string_view granularity : {"per_tensor", "per_channel"}) {
+    Value* integers =
+        result_of_user(value, fmt::format("quantized_decomposed.quantize_{}.default", granularity));
+    if (integers == nullptr) continue;
+    Value* floats =
+        result_of_user(*integers, fmt::format("quantized_decomposed.dequantize_{}.default", granularity));
+    if (floats != nullptr) return *floats;
+  }
+  return value;
+}
+
+class Tapper {
+ public:
+  Tapper(Program& program, std::span<const TapRule> rules)
+      : program_(program), rules_(rules), is_used_(rules.size()) {}
+
+  Result<std::vector<Tap>> run() {
+    for (const TapRule& rule : rules_) TRY_STATUS(check_numbers(rule));
+    for (auto& method : program_.methods) TRY_STATUS(add_to(*method));
+    const auto unused = std::ranges::find(is_used_, false);
+    if (unused != is_used_.end())
+      return nothing_selected(rules_[static_cast<std::size_t>(unused - is_used_.begin())]);
+    return std::move(taps_);
+  }
+
+ private:
+  Status add_to(Method& method) {
+    std::vector<Node*> nodes;  // without those that are added
+    for (Node& node : method.graph->nodes()) nodes.push_back(&node);
+    const std::size_t before = taps_.size();
+    std::vector<Argument> outputs(method.graph->outputs().begin(), method.graph->outputs().end());
+    const auto of_user = std::ranges::count(method.outputs, OutputSpec::Kind::UserOutput, &OutputSpec::kind);
+    for (Node* node : nodes) {
+      const TapRule* rule = rule_for(method, *node);
+      for (Value* result : node->results()) {
+        if (rule == nullptr || !has_numbers(*result)) continue;
+        is_used_[static_cast<std::size_t>(rule - rules_.data())] = true;
+        TRY(Value * output, tapped(method, after_quantization(*result), *rule));
+        Tap tap = describe(method, *result, *rule);
+        tap.output = static_cast<std::size_t>(of_user) + taps_.size() - before;
+        taps_.push_back(std::move(tap));
+        outputs.push_back(Argument::of(output));
+        method.outputs.push_back({.kind = OutputSpec::Kind::UserOutput});
+      }
+    }
+    if (taps_.size() == before) return {};
+    method.graph->set_outputs(outputs);
+    method.out_spec.clear();
+    return {};
+  }
+
+  const TapRule* rule_for(const Method& method, const Node& node) const {
+    const auto found = std::ranges::find_if(rules_, [&](const TapRule& rule) {
+      return (!rule.nodes || rule.nodes->selects(node)) && (!rule.filter || rule.filter(method, node));
+    });
+    return found == rules_.end() ? nullptr : &*found;
+  }
+
+  // Returns the new output. A copy of the value keeps what it is now, if a later node writes to it.
+  static Result<Value*> tapped(Method& method, Value& value, const TapRule& rule) {
+    Graph& graph = *method.graph;
+    Node* const before = value.producer()->next();
+    Builder b(graph, before);
+    Node* const last = before == nullptr ? graph.last() : before->previous();
+    Value* output = build(b, value, rule);
+    TRY_STATUS(b.status());
+    SourceLocation source;
+    if (value.producer()->source != nullptr) source = *value.producer()->source;
+    source.module_path = Name(fmt::format("{}.{}", tap_module, value.name().str()));
+    source.original_op = {};
+    source.custom = {};
+    const SourceLocation* place = rule.numbers.empty() ? value.producer()->source : graph.add_source(source);
+    for (Node* node = last->next(); node != before; node = node->next()) node->source = place;
+    return output;
+  }
+
+  static Value* build(Builder& b, Value& value, const TapRule& rule) {
+    if (rule.numbers.empty()) return b.call("aten.clone.default", {&value});
+    Value* x = &value;
+    if (value.tensor().dtype != ScalarType::F32) x = b.call("aten._to_copy.default", {x, ScalarType::F32});
+    std::vector<Value*> numbers;
+    for (const std::string& number : rule.numbers) numbers.push_back(find_number(number)->build(b, x));
+    return numbers.size() == 1 ? numbers[0] : b.call("aten.stack.default", {numbers, 0});
+  }
+
+  static Tap describe(const Method& method, const Value& value, const TapRule& rule) {
+    const Node& node = *value.producer();
+    Tap tap{.method = method.name,
+            .value = value.name(),
+            .op = node.op(),
+            .module_path = {},
+            .numbers = rule.numbers};
+    if (node.source == nullptr) return tap;
+    if (!node.source->original_op.empty()) tap.op = node.source->original_op;
+    tap.module_path = node.source->module_path;
+    tap.source = node.source->str();
+    return tap;
+  }
+
+  Failure nothing_selected(const TapRule& rule) const {
+    const bool is_known = !rule.nodes || rule.nodes->selects_any(program_);
+    if (is_known)
+      return failure("usage", "--tap",
+                     fmt::format("'{}': selects no tensor with elements that a node of a method computes",
+                                 rule.text),
+                     "complex tensors, and nodes in bodies of control flow, cannot be tapped");
+    return failure("usage", "--tap", fmt::format("'{}': selects nothing", rule.text),
+                   rule.nodes->meant_name(program_, "`depute show MODEL` prints the nodes"));
+  }
+
+  Program& program_;
+  std::span<const TapRule> rules_;
+  std::vector<bool> is_used_;
+  std::vector<Tap> taps_;
+};
+
+}  // namespace
+
+std::string str(const Tap& tap) {
+  return fmt::format("tap of %{}{}{}", tap.value.str(), tap.numbers.empty() ? "" : ": ",
+                     fmt::join(tap.numbers, ", "));
+}
+
+std::vector<std::string> tap_numbers() {
+  std::vector<std::string> names;
+  for (const Number& number : all_numbers) names.emplace_back(number.name);
+  return names;
+}
+
+Result<TapRule> parse_tap_rule(std::string_view text) {
+  const std::size_t equals = text.rfind('=');
+  const std::string_view nodes = text.substr(0, equals);
+  TapRule rule{.text = std::string(text)};
+  if (nodes != "all") {
+    TRY(rule.nodes, NodeSelector::parse(nodes));
+  }
+  const std::vector<std::string> known = tap_numbers();
+  if (equals == std::string_view::npos) {
+    rule.numbers.assign(known.begin(), known.begin() + usual_numbers);
+    return rule;
+  }
+  std::string_view rest = text.substr(equals + 1);
+  if (rest == "full") return rule;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t end = rest.find(',');
+    is_last = end == std::string_view::npos;
+    rule.numbers.emplace_back(rest.substr(0, end));
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  TRY_STATUS(check_numbers(rule));
+  return rule;
+}
+
+Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rules) {
+  return Tapper(program, rules).run();
+}
+
+bool has_taps(const Program& program) {
+  const auto is_of_tap = [](const Node& node) {
+    return node.source != nullptr && node.source->module_path.str().starts_with(tap_module);
+  };
+  return std::ranges::any_of(program.methods, [&](const auto& method) {
+    for (const Node& node : std::as_const(*method->graph).nodes())
+      if (is_of_tap(node)) return true;  // taps are in no bodies
+    return false;
+  });
+}
+
+}  // namespace depute
