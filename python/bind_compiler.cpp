@@ -7,13 +7,11 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 #include "bind.h"
@@ -284,24 +282,25 @@ Edge to_edge(const ProgramHandle& handle, const std::vector<std::string>& preser
   });
 }
 
-// Taps results of the nodes, which are named by method and value. Returns the program, and a dict for each tap.
-nb::tuple tap(const ProgramHandle& handle, const std::set<std::pair<std::string, std::string>>& nodes,
-              const std::vector<std::string>& numbers) {
+// Adds the taps of rules. Returns the program, and a dict for each tap.
+nb::tuple tap(const ProgramHandle& handle, const std::vector<std::string>& texts) {
   Call call({});
   Program program = clone(*handle.program);
-  const TapRule rule{.filter =
-                         [&](const Method& method, const Node& node) {
-                           return nodes.contains({std::string(method.name.str()), std::string(node.display_name())});
-                         },
-                     .numbers = numbers,
-                     .text = "selector"};
-  const std::vector<Tap> taps = call.run([&] { return add_taps(program, {&rule, 1}); });
+  const std::vector<Tap> taps = call.run([&]() -> Result<std::vector<Tap>> {
+    std::vector<TapRule> rules;
+    for (const std::string& text : texts) {
+      DEPUTE_TRY(TapRule rule, parse_tap_rule(text));
+      rules.push_back(std::move(rule));
+    }
+    return add_taps(program, rules);
+  });
   nb::list specs;
   for (const Tap& each : taps) {
     nb::dict spec;
     spec["node_name"] = std::string(each.value.str());
     spec["op_target"] = std::string(each.op.str());
     spec["output_index"] = each.output;
+    spec["fields"] = nb::tuple(nb::cast(each.numbers));
     spec["module_path"] = std::string(each.module_path.str());
     spec["source"] = each.source;
     spec["method_name"] = std::string(each.method.str());

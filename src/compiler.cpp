@@ -6,7 +6,6 @@
 
 #include "depute/api.h"
 #include "depute/backend/backend_op.h"
-#include "depute/backend/pins.h"
 #include "depute/compiler/normalize.h"
 #include "depute/program/program.h"
 #include "ir/sym/narrow_ranges.h"
@@ -22,6 +21,7 @@
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/try.h"
+#include "tap_filter.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -198,6 +198,7 @@ Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) c
     Stages::Quantized quantized = Stages::quantized(exported);
     Program program = take(exported, registry_);
     TRY_STATUS(narrow_ranges(program, options.bounds));
+    TRY_STATUS(expand_taps(program));
     TRY_STATUS(normalize_for(program, backends, options));
     TRY_STATUS(transform(program, backends, options));
     if (!options.integer_io.empty()) {
@@ -219,16 +220,6 @@ Result<Edge> Compiler::edge(Program program) const {
 
 namespace {
 
-// Nodes that compute numbers of taps are left to the runtime's kernels.
-Status keep_taps_out(std::vector<RequestedBackend>& backends) {
-  for (RequestedBackend& backend : backends) {
-    PartitionControls controls;
-    TRY_STATUS(controls.pins.add(Pins::Rule::Off, tap_module));
-    backend.partitioner = filtered(std::move(backend.partitioner), std::move(controls));
-  }
-  return {};
-}
-
 // Asks the backends for parts of `program` and lowers these. `normalized` is the program before the first
 // round; null if that is this one.
 Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized quantized,
@@ -236,7 +227,10 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
                            const LowerOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
   TRY_STATUS(check_methods(*program, options.backends));
-  if (!backends.empty() && has_taps(*program)) TRY_STATUS(keep_taps_out(backends));
+  if (!backends.empty() && has_taps(*program)) {
+    for (RequestedBackend& backend : backends)
+      backend.partitioner = without_taps(std::move(backend.partitioner));
+  }
   const bool is_of_registry = program->ops == registry.ops();
   if (!is_of_registry || !backend_ops(backends).empty()) {
     Program edited = Stages::own(std::move(program));

@@ -28,11 +28,27 @@ Value* mean_of(Builder& b, Value* x) {
 Value* abs_max_of(Builder& b, Value* x) {
   return b.call("aten.amax.default", {b.call("aten.abs.default", {x})});
 }
+Value* abs_mean_of(Builder& b, Value* x) {
+  return mean_of(b, b.call("aten.abs.default", {x}));
+}
 Value* deviation_of(Builder& b, Value* x) {
-  return b.call("aten.std.correction", {x});
+  const Argument of_population[] = {Argument::of(x), Argument::none(), Argument::of(0)};
+  return b.call("aten.std.correction", of_population);
+}
+Value* sum_of(Builder& b, Value* x) {
+  return b.call("aten.sum.default", {x});
+}
+Value* l1_norm_of(Builder& b, Value* x) {
+  return sum_of(b, b.call("aten.abs.default", {x}));
+}
+Value* l2_norm_of(Builder& b, Value* x) {
+  return b.call("aten.sqrt.default", {sum_of(b, b.call("aten.mul.Tensor", {x, x}))});
+}
+Value* root_of_mean_square_of(Builder& b, Value* x) {
+  return b.call("aten.sqrt.default", {mean_of(b, b.call("aten.mul.Tensor", {x, x}))});
 }
 Value* count_of(Builder& b, Value* are) {
-  return b.call("aten.sum.default", {b.call("aten._to_copy.default", {are, ScalarType::F32})});
+  return sum_of(b, b.call("aten._to_copy.default", {are, ScalarType::F32}));
 }
 Value* nan_count_of(Builder& b, Value* x) {
   return count_of(b, b.call("aten.isnan.default", {x}));
@@ -40,18 +56,41 @@ Value* nan_count_of(Builder& b, Value* x) {
 Value* inf_count_of(Builder& b, Value* x) {
   return count_of(b, b.call("aten.isinf.default", {x}));
 }
+Value* zero_count_of(Builder& b, Value* x) {
+  return count_of(b, b.call("aten.eq.Scalar", {x, 0}));
+}
+
+// The k-th largest absolute value, where k is a hundredth of the number of elements, rounded up.
+Value* percentile_of(Builder& b, Value* x) {
+  const SymInt elements = product(x->tensor().sizes);
+  if (!elements.is_constant()) {
+    b.fail({.code = "taps",
+            .message = fmt::format("p99_abs of %{}, whose sizes are dynamic, cannot be computed", x->name().str()),
+            .hint = "list other numbers"});
+    return nullptr;
+  }
+  const std::int64_t k = (elements.value() + 99) / 100;
+  Value* sizes = b.call("aten.reshape.default", {b.call("aten.abs.default", {x}), Dims{SymInt(-1)}});
+  return b.call("aten.select.int", {b.call_all("aten.topk.default", {sizes, k})[0], 0, k - 1});
+}
 
 struct Number {
   std::string_view name;
   Value* (*build)(Builder& b, Value* x);
 };
-constexpr std::array<Number, 7> all_numbers = {{{"min", min_of},
-                                                {"max", max_of},
-                                                {"mean", mean_of},
-                                                {"abs_max", abs_max_of},
-                                                {"std", deviation_of},
-                                                {"nan_count", nan_count_of},
-                                                {"inf_count", inf_count_of}}};
+constexpr std::array<Number, 13> all_numbers = {{{"min", min_of},
+                                                 {"max", max_of},
+                                                 {"mean", mean_of},
+                                                 {"abs_max", abs_max_of},
+                                                 {"abs_mean", abs_mean_of},
+                                                 {"std", deviation_of},
+                                                 {"rms", root_of_mean_square_of},
+                                                 {"l1_norm", l1_norm_of},
+                                                 {"l2_norm", l2_norm_of},
+                                                 {"nan_count", nan_count_of},
+                                                 {"inf_count", inf_count_of},
+                                                 {"zero_count", zero_count_of},
+                                                 {"p99_abs", percentile_of}}};
 constexpr std::size_t usual_numbers = 4;
 
 const Number* find_number(std::string_view name) {
@@ -64,7 +103,7 @@ Status check_numbers(const TapRule& rule) {
   if (unknown == rule.numbers.end()) return {};
   const std::vector<std::string> known = tap_numbers();
   return failure("usage", "--tap", fmt::format("'{}': '{}' is no number of a tensor", rule.text, *unknown),
-                 did_you_mean(*unknown, known, fmt::format("expected full, or {}", fmt::join(known, ", "))));
+                 did_you_mean(*unknown, known, fmt::format("expected full, stats, or {}", fmt::join(known, ", "))));
 }
 
 // --- where the taps are
@@ -96,6 +135,37 @@ Value& after_quantization(Value& value) {
   return value;
 }
 
+Value* build_tap(Builder& b, Value& value, std::span<const std::string> names) {
+  if (names.empty()) return b.call("aten.clone.default", {&value});
+  Value* x = &value;
+  if (value.tensor().dtype != ScalarType::F32) x = b.call("aten._to_copy.default", {x, ScalarType::F32});
+  std::vector<Value*> numbers;
+  for (const std::string& name : names) numbers.push_back(find_number(name)->build(b, x));
+  return numbers.size() == 1 ? numbers[0] : b.call("aten.stack.default", {numbers, 0});
+}
+
+// Adds the nodes of a tap behind the one that computes the value, or at the start of the graph for an input. Returns what
+// the tap returns: a copy keeps what the value is now, if a later node writes to it.
+Result<Value*> add_tap(Graph& graph, Value& value, std::span<const std::string> numbers) {
+  const Node* producer = value.producer();
+  Node* const before = producer == nullptr ? graph.first() : value.producer()->next();
+  Node* const last = before == nullptr ? graph.last() : before->previous();
+  Builder b(graph, before);
+  TRY(Value * output, b.run([&]() -> Result<Value*> { return build_tap(b, value, numbers); }));
+  SourceLocation source;
+  const SourceLocation* place = producer == nullptr ? nullptr : producer->source;
+  if (!numbers.empty()) {
+    if (place != nullptr) source = *place;
+    source.module_path = Name(fmt::format("{}.{}", tap_module, value.name().str()));
+    source.original_op = {};
+    source.custom = {};
+    place = graph.add_source(source);
+  }
+  for (Node* node = last == nullptr ? graph.first() : last->next(); node != before; node = node->next())
+    node->source = place;
+  return output;
+}
+
 class Tapper {
  public:
   Tapper(Program& program, std::span<const TapRule> rules)
@@ -118,11 +188,13 @@ class Tapper {
     std::vector<Argument> outputs(method.graph->outputs().begin(), method.graph->outputs().end());
     const auto of_user = std::ranges::count(method.outputs, OutputSpec::Kind::UserOutput, &OutputSpec::kind);
     for (Node* node : nodes) {
-      const TapRule* rule = rule_for(method, *node);
+      // What quantizes and dequantizes belongs to the layers around it: their values are tapped.
+      if (node->def() != nullptr && node->def()->is(OpFlag::Quantization)) continue;
+      const TapRule* rule = rule_for(*node);
       for (Value* result : node->results()) {
         if (rule == nullptr || !has_numbers(*result)) continue;
         is_used_[static_cast<std::size_t>(rule - rules_.data())] = true;
-        TRY(Value * output, tapped(method, after_quantization(*result), *rule));
+        TRY(Value * output, add_tap(*method.graph, after_quantization(*result), rule->numbers));
         Tap tap = describe(method, *result, *rule);
         tap.output = static_cast<std::size_t>(of_user) + taps_.size() - before;
         taps_.push_back(std::move(tap));
@@ -136,38 +208,10 @@ class Tapper {
     return {};
   }
 
-  const TapRule* rule_for(const Method& method, const Node& node) const {
-    const auto found = std::ranges::find_if(rules_, [&](const TapRule& rule) {
-      return (!rule.nodes || rule.nodes->selects(node)) && (!rule.filter || rule.filter(method, node));
-    });
+  const TapRule* rule_for(const Node& node) const {
+    const auto found = std::ranges::find_if(
+        rules_, [&](const TapRule& rule) { return !rule.nodes || rule.nodes->selects(node); });
     return found == rules_.end() ? nullptr : &*found;
-  }
-
-  // Returns the new output. A copy of the value keeps what it is now, if a later node writes to it.
-  static Result<Value*> tapped(Method& method, Value& value, const TapRule& rule) {
-    Graph& graph = *method.graph;
-    Node* const before = value.producer()->next();
-    Builder b(graph, before);
-    Node* const last = before == nullptr ? graph.last() : before->previous();
-    Value* output = build(b, value, rule);
-    TRY_STATUS(b.status());
-    SourceLocation source;
-    if (value.producer()->source != nullptr) source = *value.producer()->source;
-    source.module_path = Name(fmt::format("{}.{}", tap_module, value.name().str()));
-    source.original_op = {};
-    source.custom = {};
-    const SourceLocation* place = rule.numbers.empty() ? value.producer()->source : graph.add_source(source);
-    for (Node* node = last->next(); node != before; node = node->next()) node->source = place;
-    return output;
-  }
-
-  static Value* build(Builder& b, Value& value, const TapRule& rule) {
-    if (rule.numbers.empty()) return b.call("aten.clone.default", {&value});
-    Value* x = &value;
-    if (value.tensor().dtype != ScalarType::F32) x = b.call("aten._to_copy.default", {x, ScalarType::F32});
-    std::vector<Value*> numbers;
-    for (const std::string& number : rule.numbers) numbers.push_back(find_number(number)->build(b, x));
-    return numbers.size() == 1 ? numbers[0] : b.call("aten.stack.default", {numbers, 0});
   }
 
   static Tap describe(const Method& method, const Value& value, const TapRule& rule) {
@@ -190,7 +234,7 @@ class Tapper {
       return failure("usage", "--tap",
                      fmt::format("'{}': selects no tensor with elements that a node of a method computes",
                                  rule.text),
-                     "complex tensors, and nodes in bodies of control flow, cannot be tapped");
+                     "complex tensors, ops that quantize, and nodes in bodies of control flow cannot be tapped");
     return failure("usage", "--tap", fmt::format("'{}': selects nothing", rule.text),
                    rule.nodes->meant_name(program_, "`depute show MODEL` prints the nodes"));
   }
@@ -228,6 +272,10 @@ Result<TapRule> parse_tap_rule(std::string_view text) {
   }
   std::string_view rest = text.substr(equals + 1);
   if (rest == "full") return rule;
+  if (rest == "stats") {
+    rule.numbers = known;
+    return rule;
+  }
   for (bool is_last = false; !is_last;) {
     const std::size_t end = rest.find(',');
     is_last = end == std::string_view::npos;
@@ -242,10 +290,34 @@ Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rul
   return Tapper(program, rules).run();
 }
 
+Status expand_taps(Program& program) {
+  static const Name tap_op("executorch_devtools.tap.Tensor");
+  for (auto& method : program.methods) {
+    Graph& graph = *method->graph;
+    for (Node* node = graph.first(); node != nullptr;) {
+      Node* const next = node->next();
+      if (node->op() == tap_op) {
+        const bool is_known = node->args().size() == 2 && node->arg(0).is_value() && node->arg(1).kind == Argument::Kind::String;
+        const std::string_view reducer = is_known ? node->arg(1).as_symbol().str() : std::string_view("without a name");
+        if (reducer != "STATS" && reducer != "FULL_TENSOR")
+          return node_failure(*node, "taps", fmt::format("the reducer {} is a function of Python", reducer),
+                              "use the reducers STATS or FULL_TENSOR, or --tap");
+        const std::vector<std::string> numbers = reducer == "STATS" ? tap_numbers() : std::vector<std::string>();
+        TRY(Value * output, add_tap(graph, *graph.own(*node->arg(0).as_value()), numbers));
+        graph.replace_uses(*node->result(), output);
+        graph.erase(*node);
+      }
+      node = next;
+    }
+  }
+  return {};
+}
+
+bool is_of_tap(const Node& node) {
+  return node.source != nullptr && node.source->module_path.str().starts_with(tap_module);
+}
+
 bool has_taps(const Program& program) {
-  const auto is_of_tap = [](const Node& node) {
-    return node.source != nullptr && node.source->module_path.str().starts_with(tap_module);
-  };
   return std::ranges::any_of(program.methods, [&](const auto& method) {
     for (const Node& node : std::as_const(*method->graph).nodes())
       if (is_of_tap(node)) return true;  // taps are in no bodies

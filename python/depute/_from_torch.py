@@ -102,6 +102,7 @@ def _range(constraint):
 
 # --- graphs
 
+_TAP = "executorch_devtools.tap.Tensor"
 _DELEGATE_CALL = "executorch_call_delegate"
 _LITERALS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
 _SYMBOLIC = ("as_sym_int", "as_sym_float", "as_sym_bool")
@@ -188,6 +189,8 @@ class _GraphWriter:
 
     def _results(self, node):
         value = node.meta.get("val")
+        if value is None and op_name(node.target) == _TAP:  # ExecuTorch adds them without values
+            value = node.args[0].meta.get("val")
         if isinstance(value, (list, tuple, dict)):
             return self._elements(node, value, node.name)
         if value is None and hasattr(node.target, "_schema") and not node.target._schema.returns:

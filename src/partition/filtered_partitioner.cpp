@@ -32,7 +32,7 @@ std::unordered_map<const Node*, NodeSupport> drop_pinned_groups(const Pins& pins
 
 class FilteredPartitioner : public Partitioner {
  public:
-  FilteredPartitioner(std::shared_ptr<const Partitioner> inner, PartitionControls controls)
+  FilteredPartitioner(std::unique_ptr<Partitioner> inner, PartitionControls controls)
       : inner_(std::move(inner)), controls_(std::move(controls)) {}
 
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override {
@@ -46,7 +46,7 @@ class FilteredPartitioner : public Partitioner {
   void apply(Proposal& proposal) const;
   Result<PartitionResult> partition_masked(const Program& program, const Method& method) const;
 
-  std::shared_ptr<const Partitioner> inner_;
+  std::unique_ptr<Partitioner> inner_;
   PartitionControls controls_;
 };
 
@@ -105,10 +105,9 @@ Result<PartitionResult> FilteredPartitioner::partition_masked(const Program& pro
 
 }  // namespace
 
-std::shared_ptr<const Partitioner> filtered(std::shared_ptr<const Partitioner> partitioner,
-                                            PartitionControls controls) {
+std::unique_ptr<Partitioner> filtered(std::unique_ptr<Partitioner> partitioner, PartitionControls controls) {
   if (controls.empty()) return partitioner;
-  return std::make_shared<const FilteredPartitioner>(std::move(partitioner), std::move(controls));
+  return std::make_unique<FilteredPartitioner>(std::move(partitioner), std::move(controls));
 }
 
 }  // namespace depute

@@ -114,9 +114,9 @@ DEPUTE_API std::vector<std::pair<std::string, std::string>> partition_control_me
 //
 //   // Removes the options of the filter from `options`.
 //   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));
-//   DEPUTE_TRY(std::shared_ptr<const Partitioner> partitioner, make_partitioner(entry, options));
+//   DEPUTE_TRY(auto partitioner, make_partitioner(entry, options));
 //   partitioner = filtered(std::move(partitioner), std::move(controls));
-DEPUTE_API std::shared_ptr<const Partitioner> filtered(std::shared_ptr<const Partitioner> partitioner,
-                                                       PartitionControls controls);
+DEPUTE_API std::unique_ptr<Partitioner> filtered(std::unique_ptr<Partitioner> partitioner,
+                                                 PartitionControls controls);
 
 }  // namespace depute

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,8 +36,7 @@ inline constexpr std::string_view tap_module = "depute_taps";
 // "module:layers.*=full", "all".
 struct TapRule {
   std::optional<NodeSelector> nodes = {};  // nullopt: all
-  std::function<bool(const Method& method, const Node& node)> filter = {};  // of those, if there is one
-  // Empty: the whole tensor, "full". Otherwise words of tap_numbers().
+  // Empty: the whole tensor, "full". Otherwise names of tap_numbers().
   std::vector<std::string> numbers = {};
   std::string text = {};  // as written by the user
 };
@@ -57,8 +55,10 @@ struct Tap {
 // "tap of %linear_1: min, max", "tap of %linear_1"
 DEPUTE_API std::string str(const Tap& tap);
 
-// Numbers of a tensor that a tap can return, computed in f32: "min", "max", "mean", "abs_max", "std" (with
-// Bessel's correction), "nan_count", "inf_count". Without NUMBERS a tap has the first four.
+// Numbers of a tensor that a tap can return, computed in f32: "min", "max", "mean", "abs_max", "abs_mean", "std" (of
+// all elements, not of a sample), "rms", "l1_norm", "l2_norm", "nan_count", "inf_count", "zero_count", "p99_abs" (the
+// value that one element in a hundred reaches). Without NUMBERS a tap has the first four; "stats" are all of them, in this
+// order, as ExecuTorch's reducer STATS.
 DEPUTE_API std::vector<std::string> tap_numbers();
 
 // Parses a rule. Fails with the code "usage" for invalid text.
@@ -67,11 +67,17 @@ DEPUTE_API Result<TapRule> parse_tap_rule(std::string_view text);
 // Adds an output for each result that a rule selects, behind the other outputs and in the order of the nodes;
 // the first rule that selects a node applies. Of a result that is quantized and dequantized at once, the
 // dequantized value is tapped, so that backends still see the pattern. Complex tensors, tensors without
-// elements and nodes in bodies of control flow are not selected. A call on a tensor of dynamic sizes that is
+// elements, ops that quantize or dequantize, and nodes in bodies of control flow are not selected. A call on a tensor of dynamic sizes that is
 // empty then fails in the runtime, as it has no least element. Fails if a rule selects nothing.
 DEPUTE_API Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rules);
 
-// True if nodes of the program compute numbers of taps.
+// Replaces ExecuTorch's taps, executorch_devtools.tap.Tensor(%x, "STATS") or "FULL_TENSOR", by the nodes that compute what
+// they return. Fails for another reducer, which is a function of Python.
+DEPUTE_API Status expand_taps(Program& program);
+
+// True for a node that computes numbers of a tap.
+DEPUTE_API bool is_of_tap(const Node& node);
+// True if the program has such nodes.
 DEPUTE_API bool has_taps(const Program& program);
 
 }  // namespace depute

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not DEPUTE.with_name("depute-run").exists() or i
 @pytest.fixture
 def traced(tmp_path):
     lower(sample("mlp"), tmp_path / "m.pte", "--debug-map", tmp_path / "m.json")
-    inputs = read_cases("mlp")[0].inputs
+    inputs = read_cases(sample("mlp"))[0].inputs
     np.savez(tmp_path / "x.npz", *[x.numpy() for x in inputs])
     done = depute("run", tmp_path / "m.pte", "--inputs", tmp_path / "x.npz", "--etdump", tmp_path / "m.etdp", "--debug-buffer", tmp_path / "m.values", "--outputs", tmp_path / "y.npz")
     assert done.code == 0, done
@@ -56,7 +56,7 @@ def test_a_run_shows_them_in_its_profile(traced):
 
 def test_debug_buffers_of_executorchs_runtime(tmp_path):
     lower(sample("mlp"), tmp_path / "m.pte", "--backend", "xnnpack:off=op:relu", "--etrecord", tmp_path / "m.etrecord")
-    inputs = read_cases("mlp")[0].inputs
+    inputs = read_cases(sample("mlp"))[0].inputs
     module = _load_for_executorch(str(tmp_path / "m.pte"), enable_etdump=True, debug_buffer_size=1 << 20)
     module.run_method("forward", inputs)
     module.write_etdump_result_to_file(str(tmp_path / "m.etdp"), str(tmp_path / "m.values"))

@@ -7,33 +7,22 @@ import pytest
 import torch
 from executorch.runtime import Runtime
 from harness import DEPUTE, depute, lower, read_cases, sample
+from releases import installed
 
-import depute as package
-from depute.taps import (
-    ABS_MAX_ONLY,
-    FULL_TENSOR,
-    StatReducer,
-    compare_aot_runtime_dataframe,
-    select_all,
-    select_all_call_function,
-    select_any,
-    select_by_module_path,
-    select_by_op_type,
-    select_not,
-    specs_to_dataframe,
-    strip_taps_,
-    tap_intermediate_outputs,
-)
+import depute as depute_package
+from depute import taps
 
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
-NUMBERS = "min,max,mean,abs_max,std,nan_count,inf_count"
 # A kernel adds in another order.
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 
 
 def reduced(value):
     x = value.float()
-    numbers = [x.amin(), x.amax(), x.mean(), x.abs().amax(), x.std(), x.isnan().sum(), x.isinf().sum()]
+    size = x.abs()
+    largest = size.flatten().sort(descending=True).values
+    numbers = [x.amin(), x.amax(), x.mean(), size.amax(), size.mean(), x.std(correction=0), x.square().mean().sqrt(), size.sum(), x.norm()]
+    numbers += [x.isnan().sum(), x.isinf().sum(), (x == 0).sum(), largest[(x.numel() + 99) // 100 - 1]]
     return torch.stack([number.float() for number in numbers])
 
 
@@ -43,7 +32,7 @@ class Values(torch.fx.Interpreter):
     def run_node(self, n):
         result = super().run_node(n)
         if isinstance(result, torch.Tensor):
-            self.seen[n.name] = result.clone()
+            self.seen[n.name] = result.detach().clone()
         return result
 
 
@@ -57,6 +46,14 @@ def values_in_torch(exported, inputs):
     return interpreter.seen
 
 
+def after_quantization(exported, name):
+    """The name of the dequantized value of one that is quantized."""
+    node = next(node for node in exported.graph.nodes if node.name == name)
+    for kind in ("quantize_per_tensor", "dequantize_per_tensor"):
+        node = next((user for user in node.users if kind in str(user.target)), node)
+    return node.name
+
+
 def outputs_of(pte, inputs):
     program = Runtime.get().load_program(pte)
     return program.load_method("forward").execute(list(inputs))
@@ -67,19 +64,20 @@ def taps_of(report):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("numbers", ["full", NUMBERS])
+@pytest.mark.parametrize("numbers", ["full", "stats"])
 @pytest.mark.parametrize("name", ["attn", "conv_relu_tan", "mlp", "mutbuf", "qconv"])
 def test_taps_return_what_torch_computes(name, numbers, backend, tmp_path):
     report = tmp_path / "report.json"
     lower(sample(name), tmp_path / "m.pte", *BACKENDS[backend], "--tap", f"all={numbers}", "--report", report)
     exported = torch.export.load(sample(name))
-    inputs = read_cases(name)[0].inputs
+    inputs = read_cases(sample(name))[0].inputs
     expected = values_in_torch(exported, [x.clone() for x in inputs])
     got = outputs_of(tmp_path / "m.pte", inputs)
     taps = taps_of(report)
-    assert len(taps) == len(got) - 1 > 1
+    assert len(taps) > 1 and [tap["output"] for tap in taps] == list(range(len(got) - len(taps), len(got)))
     for tap in taps:
-        want = expected[tap["value"]] if numbers == "full" else reduced(expected[tap["value"]])
+        value = expected[after_quantization(exported, tap["value"])]
+        want = value if numbers == "full" else reduced(value)
         # One quantum of an integer.
         close = {"rtol": 0.01, "atol": 0.01} if name == "qconv" else CLOSE
         torch.testing.assert_close(got[tap["output"]].float(), want.float(), **close, equal_nan=True, msg=lambda text, tap=tap: f"{tap}: {text}")
@@ -107,6 +105,13 @@ def test_verify_compares_taps_by_name(backend, tmp_path):
     assert "(tap of %relu)" in done.stdout
 
 
+def test_the_summary_says_which_output_is_which(tmp_path):
+    done = lower(sample("mlp"), tmp_path / "m.pte", "--tap", "node:relu=min,max", "--tap", "op:linear=full")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("Output ")]
+    assert [line.split("): ", 1)[1] for line in lines] == ["tap of %linear", "tap of %relu: min, max", "tap of %linear_1", "tap of %linear_2"], lines
+    assert lines[0].startswith("Output 1 of forward, linear at ") and "make_samples.py:48 (a)" in lines[0]
+
+
 def test_all_methods_are_tapped(tmp_path):
     report = tmp_path / "report.json"
     lower(sample("multi"), tmp_path / "m.pte", "--tap", "all=abs_max", "--report", report)
@@ -132,58 +137,39 @@ def exported():
     return torch.export.export(Net().eval(), (torch.randn(2, 8),))
 
 
-def tapped_outputs(tapped, x):
-    edge = package.to_edge_transform_and_lower(tapped, partitioner="xnnpack")
-    strip_taps_(edge)
-    return outputs_of(edge.to_executorch().buffer, [x])
-
-
-def test_a_script_of_executorch_taps(exported):
+def test_the_package_taps_without_torch(exported):
+    tapped, specs = taps.tap(exported, ["module:layers=min,max", "op:relu_"])
+    assert [spec.node_name for spec in specs] == ["relu_", "linear_1", "linear_2"]
+    assert [spec.module_path for spec in specs] == ["", "layers.0", "layers.1"]
+    assert [spec.reducer_name for spec in specs] == ["min,max,mean,abs_max", "min,max", "min,max"]
     x = torch.randn(2, 8)
-    tapped, specs = tap_intermediate_outputs(exported, selector=select_by_op_type("aten.linear.default"), reducer="MIN_MAX_MEAN")
-    assert [spec.node_name for spec in specs] == ["linear", "linear_1", "linear_2"]
-    assert [spec.module_path for spec in specs] == ["first", "layers.0", "layers.1"]
-    outputs = tapped_outputs(tapped, x)
+    outputs = outputs_of(depute_package.to_edge_transform_and_lower(tapped, partitioner="xnnpack").to_executorch().buffer, [x])
     torch.testing.assert_close(outputs[0], exported.module()(x))
     seen = values_in_torch(exported, [x.clone()])
-    frame = specs_to_dataframe(specs, outputs)
-    for row, spec in zip(frame.itertuples(), specs):
+    for spec in specs[1:]:
         want = seen[spec.node_name]
-        np.testing.assert_allclose([row.min, row.max, row.mean], [want.amin(), want.amax(), want.mean()], rtol=1e-4, atol=1e-5)
-    both = compare_aot_runtime_dataframe(specs, outputs, outputs)
-    assert (both["aot_max"] == both["rt_max"]).all() and len(both) == 3
+        torch.testing.assert_close(outputs[spec.output_index], torch.stack([want.amin(), want.amax()]))
+    with pytest.raises(depute_package.Error, match="'median' is no number of a tensor"):
+        taps.tap(exported, "all=median")
 
 
-@pytest.mark.parametrize(
-    ("selector", "names"),
-    [
-        (select_by_module_path("layers.*"), ["linear_1", "linear_2"]),
-        (select_by_module_path("layers"), ["linear_1", "linear_2"]),
-        (select_by_module_path("layers.1"), ["linear_2"]),
-        (select_any(select_by_module_path("first"), select_by_module_path("layers.1")), ["linear", "linear_2"]),
-        (select_all(select_by_op_type("aten.linear.default"), select_not(select_by_module_path("first"))), ["linear_1", "linear_2"]),
-        (select_all_call_function(exclude=["aten.linear.default"]), ["relu_"]),
-        (None, ["linear", "relu_", "linear_1", "linear_2"]),
-        (lambda node: False, []),
-    ],
-)
-def test_selectors(exported, selector, names):
-    assert [spec.node_name for spec in tap_intermediate_outputs(exported, selector)[1]] == names
+@pytest.mark.skipif(installed("executorch") < "1.5", reason="ExecuTorch 1.4 has no taps")
+def test_a_script_of_executorch_taps():
+    frame, specs = taps.tap_compare(Net().eval(), (torch.randn(2, 8),), partitioner="xnnpack", rules=(taps.select_by_op_type("aten.linear.default"), taps.STATS))
+    assert [spec.node_name for spec in specs] == ["linear", "linear_1", "linear_2"] == list(frame["node_name"])
+    assert len(specs[0].fields) == 13
+    for field in specs[0].fields:
+        np.testing.assert_allclose(frame[f"rt_{field}"], frame[f"aot_{field}"], rtol=1e-3, atol=1e-5, err_msg=field)
 
 
-def test_reducers(exported):
-    x = torch.randn(2, 8)
-    tapped, specs = tap_intermediate_outputs(exported, reducer=FULL_TENSOR, max_taps=1)
-    assert [spec.fields for spec in specs] == [()]
-    assert specs_to_dataframe(specs, tapped_outputs(tapped, x))["value"][0].shape == (2, 16)
-    tapped, specs = tap_intermediate_outputs(exported, reducer=ABS_MAX_ONLY, max_taps=1)
-    assert tapped_outputs(tapped, x)[1].shape == ()
-    tapped, specs = tap_intermediate_outputs(exported, reducer=StatReducer("mine", ("nan_count", "std")), max_taps=1)
-    frame = specs_to_dataframe(specs, tapped_outputs(tapped, torch.full((2, 8), float("nan"))))
-    assert frame["nan_count"][0] == 32
-    with pytest.raises(ValueError, match="there is no 'MINIMUM'; the names are FULL_TENSOR"):
-        tap_intermediate_outputs(exported, reducer="MINIMUM")
-    with pytest.raises(TypeError, match="expected a StatReducer of depute"):
-        tap_intermediate_outputs(exported, reducer=3)
-    with pytest.raises(package.Error, match="'median' is no number of a tensor"):
-        tap_intermediate_outputs(exported, reducer=StatReducer("mine", ("median",)))
+@pytest.mark.skipif(installed("executorch") < "1.5", reason="ExecuTorch 1.4 has no taps")
+def test_a_reducer_of_python_is_refused():
+    mine = taps.StatReducer(name="MINE", fields=("sum",), emit=None, eager=lambda x: x.sum())
+    tapped, _ = taps.tap_intermediate_outputs_(torch.export.export(Net().eval(), (torch.randn(2, 8),)), (taps.select_all_call_function(), mine))
+    with pytest.raises(depute_package.Error, match="the reducer MINE is a function of Python"):
+        depute_package.to_edge(tapped)
+
+
+def test_percentiles_need_fixed_sizes(tmp_path):
+    done = depute("lower", sample("dynamic"), "-o", tmp_path / "m.pte", "--tap", "all=stats")
+    assert done.code == 1 and "whose sizes are dynamic, cannot be computed" in done.stderr and not (tmp_path / "m.pte").exists(), done

@@ -89,7 +89,7 @@ Result<std::unique_ptr<Partitioner>> make_one(const Program& program, const Opti
 }
 
 // The partitioner under the controls.
-Result<std::shared_ptr<const Partitioner>> make_controlled(const Program& program, const Options& options) {
+Result<std::unique_ptr<Partitioner>> make_controlled(const Program& program, const Options& options) {
   KeyValues key_values;
   for (const std::string& text : split(option(options, "controls"), ',')) {
     const std::size_t equals = std::min(text.find('='), text.size() - 1);
@@ -109,8 +109,8 @@ Result<std::shared_ptr<const Partitioner>> make_controlled(const Program& progra
   return filtered(std::move(partitioner), std::move(controls));
 }
 
-Result<std::shared_ptr<const Partitioner>> make_partitioner(const Program& program, const Options& options) {
-  TRY(std::shared_ptr<const Partitioner> first, make_controlled(program, options));
+Result<std::unique_ptr<Partitioner>> make_partitioner(const Program& program, const Options& options) {
+  TRY(std::unique_ptr<Partitioner> first, make_controlled(program, options));
   if (!options.contains("then")) return first;
   std::vector<std::shared_ptr<const Partitioner>> partitioners;
   partitioners.push_back(std::move(first));
@@ -161,7 +161,7 @@ std::string why_text(const Program& program, const Method& method, const Partiti
 }  // namespace
 
 Result<std::string> partition_text(const Program& program, const Options& options) {
-  TRY(const std::shared_ptr<const Partitioner> partitioner, make_partitioner(program, options));
+  TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(program, options));
   if (options.contains("lower")) {
     TRY(Lowered lowered, to_backend(program, *partitioner, make_registry(), {.without_payloads = true}));
     return print(lowered.program, {.originals = true});

@@ -15,7 +15,7 @@
 namespace depute {
 namespace {
 
-using Made = std::shared_ptr<const Partitioner>;
+using Made = std::unique_ptr<Partitioner>;
 
 ProposeOptions options(const std::string& owner, std::uint32_t variant) {
   ProposeOptions made{.owner = owner, .spec = {owner, {}}};

@@ -189,7 +189,7 @@ class Greedy : public Partitioner {
   }
 };
 
-std::shared_ptr<const Partitioner> controlled(std::unique_ptr<Partitioner> inner, KeyValues options) {
+std::unique_ptr<Partitioner> controlled(std::unique_ptr<Partitioner> inner, KeyValues options) {
   auto controls = take_partition_controls("test", options);
   EXPECT_TRUE(controls) << controls.error().str();
   return filtered(std::move(inner), std::move(*controls));
