@@ -108,7 +108,7 @@ def test_verify_compares_taps_by_name(backend, tmp_path):
 def test_the_summary_says_which_output_is_which(tmp_path):
     done = lower(sample("mlp"), tmp_path / "m.pte", "--tap", "node:relu=min,max", "--tap", "op:linear=full")
     lines = [line for line in done.stdout.splitlines() if line.startswith("Output ")]
-    assert [line.split("): ", 1)[1] for line in lines] == ["tap of %linear", "tap of %relu: min, max", "tap of %linear_1", "tap of %linear_2"], lines
+    assert [line[line.index("tap of ") :] for line in lines] == ["tap of %linear", "tap of %relu: min, max", "tap of %linear_1", "tap of %linear_2"], lines
     assert lines[0].startswith("Output 1 of forward, linear at ") and "make_samples.py:48 (a)" in lines[0]
 
 
