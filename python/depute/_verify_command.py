@@ -29,6 +29,7 @@ def main(words):
             inputs,
             method=arguments.method,
             tolerance=arguments.tolerance,
+            min_snr=arguments.min_snr,
             save_to=arguments.save_to,
             partitioner=[BackendPartitioner(name, options) for name, _method, options in requested],
             quantize=arguments.quantize,
@@ -49,6 +50,7 @@ def _parser():
     parser.add_argument("--inputs", metavar="FILE", help="a tuple of tensors and numbers, saved by torch.save (default: random inputs)")
     parser.add_argument("--method", default="forward")
     parser.add_argument("--tolerance", type=float, default=1e-3, help="largest accepted difference of an output, relative to its largest value (default: 0.001)")
+    parser.add_argument("--min-snr", type=float, metavar="DB", help="least accepted signal-to-noise ratio of an output in dB, instead of --tolerance")
     parser.add_argument("--save-to", metavar="DIR", help="folder to which the operands and results of the differing node are saved")
     parser.add_argument("--backend", action="append", default=[], metavar="NAME[:key=value,...]", help="as it was lowered")
     parser.add_argument("--quantize", action="append", default=[], metavar="RULE", help="as it was lowered")

@@ -38,6 +38,7 @@ NAME_OPS = {
     "src/quantize/quantize.cpp": "the ops it makes",
     "src/quantize/static.cpp": "the ops it makes",
     "src/quantize/static_ops.cpp": "the ops that take and give integers",
+    "src/taps.cpp": "the ops it makes, and ExecuTorch's taps",
     "src/plan/memory/views.cpp": "numbers that are not copied",
 }
 
