@@ -318,10 +318,11 @@ def test_nginx(model, out, tmp_path):
     shown = re.search(r"^    location /depute/ \{\n.*?^    \}\n", (ROOT / "docs" / "cli.md").read_text(), re.MULTILINE | re.DOTALL)[0]
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    (tmp_path / "srv").mkdir(mode=0o777)
+    (tmp_path / "srv").mkdir()
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     (tmp_path / "nginx.conf").write_text(
         f"daemon off; pid {tmp_path}/pid; error_log stderr; user {getpass.getuser()}; events {{}}\n"
-        f"http {{ access_log off; client_body_temp_path {tmp_path}/body; server {{ listen {address};\n"
+        f"http {{ access_log off; {' '.join(f'{kind}_temp_path {tmp_path}/{kind};' for kind in kinds)} server {{ listen {address};\n"
         f"{shown.replace('/srv/cache', str(tmp_path / 'srv'))} }} }}\n"
     )
     nginx = subprocess.Popen(["nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", "stderr"])
