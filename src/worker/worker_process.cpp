@@ -22,7 +22,7 @@
 
 #include "depute/program/result.h"
 #include "support/clean_up.h"
-#include "support/spawn.h"
+#include "support/process/spawn.h"
 #include "support/try.h"
 #include "worker/answer_limits.h"
 #include "worker/sandbox.h"

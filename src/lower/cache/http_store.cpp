@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "support/output_file.h"
-#include "support/spawn.h"
+#include "support/process/spawn.h"
 #include "support/temporary_folder.h"
 #include "support/try.h"
 

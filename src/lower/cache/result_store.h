@@ -2,8 +2,9 @@
 // and bytes; what is in an entry, and whether it is whole, is ResultCache's matter.
 //
 //   TRY(auto store, open_store({.store = "http://host:8080/depute"}));
-//   TRY(auto file, store->find("5f1c.result"));                       // null: the store has no such entry
-//   TRY_STATUS(store->keep("5f1c.result", [&](Output& out) { return out.write(bytes); }));
+//   TRY(auto file, store->find("5f1c.result"));    // null: the store has no such entry
+//   const auto write = [&](Output& out) { return out.write(bytes); };
+//   TRY_STATUS(store->keep("5f1c.result", write));
 #pragma once
 
 #include <functional>

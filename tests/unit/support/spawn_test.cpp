@@ -1,5 +1,5 @@
 // Programs that are run to their end: their output, their limits.
-#include "support/spawn.h"
+#include "support/process/spawn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "support/spawn.h"
+#include "support/process/spawn.h"
 
 #include <fcntl.h>
 #include <poll.h>

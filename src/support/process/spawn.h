@@ -1,6 +1,7 @@
 // Starts other programs, with pipes as their standard streams.
 //
-//   TRY(const Ended curl, run_program({"curl", "--config", "-"}, config, {.time = 10s, .max_file_bytes = 1 << 20}));
+//   const ProgramLimits limits = {.time = 10s, .max_file_bytes = 1 << 20};
+//   TRY(const Ended curl, run_program({"curl", "--config", "-"}, config, limits));
 //   if (curl.code != 0) return failure("cache", url, curl.output);
 //
 // A started program inherits no open files, and all signals have their default effect in it.
