@@ -53,7 +53,7 @@ Status check_step(const std::string& step) {
 }
 
 Result<CacheOptions> read_cache(const RequestArguments& arguments) {
-  CacheOptions cache{.folder = arguments.cache};
+  CacheOptions cache{.store = arguments.cache};
   if (arguments.cache_size.empty()) return cache;
   if (arguments.cache.empty())
     return failure("usage", "--cache-size", "no cache is given", "name its folder with --cache DIR");
@@ -137,9 +137,12 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .range = {{1, 1 << 24}}},
       {"--no-sandbox", &arguments.no_sandbox,
        "Let such a backend use the network, and write outside of its folder"},
-      {"--cache", &arguments.cache, "Folder that caches the results of backends for later lowerings", "DIR"},
+      {"--cache", &arguments.cache,
+       "Folder, or http:// or https:// URL of a server, that caches the results of backends for later "
+       "lowerings",
+       "DIR"},
       {"--cache-size", &arguments.cache_size,
-       "Size limit of the cache, for example 500M or 20G; default: 10G", "BYTES"},
+       "Size limit of that folder, for example 500M or 20G; default: 10G", "BYTES"},
       {"--together", &arguments.together,
        "Plan all backends together, for fewer delegates; default: one after another"},
       {"--verify", &arguments.verify,

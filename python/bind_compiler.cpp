@@ -200,10 +200,9 @@ struct LowerArguments {
 LowerOptions lower_options(const LowerArguments& arguments) {
   LowerOptions options{.joint_planning = arguments.joint_planning,
                        .edge_forms = arguments.edge_forms,
-                       .cache = {.folder = arguments.cache},
+                       .cache = {.store = arguments.cache, .max_bytes = arguments.cache_size},
                        .jobs = arguments.jobs,
                        .verify_each_pass = arguments.check};
-  if (arguments.cache_size) options.cache.max_bytes = *arguments.cache_size;
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
   for (const std::string& rule : arguments.quantize)
     options.quantize.push_back(take(parse_quantize_rule(rule)));

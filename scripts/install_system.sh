@@ -4,7 +4,8 @@
 #   install_system.sh build|wheel|test|bench|format
 #
 # build: what compiles the compiler and its unit tests.  wheel: and the Python package.  test: and what fuzzes it, and
-# the browser that opens the page of `--report FILE.html`, and pkg-config, which finds the installed library.
+# the browser that opens the page of `--report FILE.html`, pkg-config, which finds the installed library, and curl, which
+# `--cache URL` runs.
 # bench: build, and google-benchmark.  format: clang-format and clang-tidy alone.
 set -euo pipefail
 
@@ -12,7 +13,7 @@ build=(cmake ninja-build ccache g++ python3-venv
        libsimdjson-dev nlohmann-json3-dev libdeflate-dev libflatbuffers-dev flatbuffers-compiler
        libcli11-dev libfmt-dev libxxhash-dev libssl-dev libgtest-dev libgmock-dev)
 wheel=(python3-dev)
-test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf)
+test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf curl)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;

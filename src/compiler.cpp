@@ -241,10 +241,10 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
   if (normalized == nullptr) normalized = program;
   const ToBackendOptions lowering{.jobs = options.jobs,
                                   .check_determinism = options.verify_each_pass,
-                                  .cache = options.cache,
                                   .without_payloads = options.without_payloads};
+  TRY(ResultCache cache, ResultCache::open(options.without_payloads ? CacheOptions() : options.cache));
   for (Round& round : rounds_of(*program, backends, options.joint_planning)) {
-    TRY(Lowered lowered, delegate_parts(*program, round.partitioners, registry, lowering));
+    TRY(Lowered lowered, delegate_parts(*program, round.partitioners, registry, lowering, cache));
     rounds.push_back({program, std::move(static_cast<Delegation&>(lowered)), std::move(round.asked)});
     program = Stages::share(std::move(lowered.program));
   }

@@ -14,6 +14,8 @@ _WORDS = (
     (re.compile(r"--calibrate (?:\w+=)?FILE\.npz"), "calibrate=..."),
     (re.compile(r"--kernels FILE"), "--kernels FILE of the command line"),
     (re.compile(r"--cache DIR"), "cache=..."),
+    (re.compile(r"--cache-size\b"), "cache_size"),
+    (re.compile(r"--cache\b"), "cache"),
     (re.compile(r"--backend\b"), "partitioner"),
     (re.compile(r"--bound\b"), "bounds"),
     (re.compile(r"--quantize\b"), "quantize"),

@@ -332,12 +332,12 @@ def to_edge_transform_and_lower(
     rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name: array} with samples as in --calibrate,
     or {method: either}. integer_io: inputs and outputs that become integers, with the rules of --integer-io: "all",
     "output0", or a list; config_methods tell their scales. jobs: number of threads for preprocessing. check:
-    verify after each pass, and ask partitioners and backends twice. cache: a folder for results of backends that have
-    a cache_version; cache_size: its maximum size in bytes. executor: preprocess partitions in other processes; an
-    executor of concurrent.futures, or a Dask client. retries: number of retries for a failed partition. progress: a
-    class like tqdm, for a bar if work takes longer than a second; False: no bar; None: a bar on terminals and in
-    notebooks if tqdm is installed. advise: plan again under other options, so that the report's page shows their
-    gains.
+    verify after each pass, and ask partitioners and backends twice. cache: a folder, or the URL of a server as a str, for
+    results of backends that have a cache_version; cache_size: the folder's maximum size in bytes. executor: preprocess
+    partitions in other processes; an executor of concurrent.futures, or a Dask client. retries: number of retries for a
+    failed partition. progress: a class like tqdm, for a bar if work takes longer than a second; False: no bar; None: a
+    bar on terminals and in notebooks if tqdm is installed. advise: plan again under other options, so that the report's
+    page shows their gains.
     """
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: return the ops from a partitioner's ops_to_not_decompose, so that a backend can take them")

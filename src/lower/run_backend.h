@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "depute/backend/backend.h"
+#include "lower/cache/result_cache.h"
 #include "lower/carve.h"
 #include "lower/lowering_error.h"
-#include "lower/result_cache.h"
 
 namespace depute {
 

@@ -115,8 +115,7 @@ std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, Prepro
 
 // Runs all jobs. Backends are called in the order of their first job.
 Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& registry,
-                              const ToBackendOptions& options) {
-  TRY(ResultCache cache, ResultCache::open(options.cache));
+                              const ToBackendOptions& options, ResultCache& cache) {
   std::vector<const Backend*> order;
   std::unordered_map<const Backend*, std::vector<BackendJob*>> jobs_of;
   for (BackendJob& job : jobs) {
@@ -136,7 +135,7 @@ Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& reg
         run_backend(*backend, jobs_of[backend],
                     {.jobs = options.jobs, .check_determinism = options.check_determinism, .cache = &cache}));
   }
-  return std::move(cache).take_use();
+  return cache.take_use();
 }
 
 // Maps each node of a method to its delegate.
@@ -326,7 +325,8 @@ Status check_named_data(const Program& program) {
 }  // namespace
 
 Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners& partitioners,
-                               const Registry& registry, const ToBackendOptions& options) {
+                               const Registry& registry, const ToBackendOptions& options,
+                               ResultCache& cache) {
   std::unordered_set<std::string_view> methods;
   for (const auto& method : program.methods) methods.insert(method->name.str());
   for (const auto& [name, partitioner] : partitioners) {
@@ -360,7 +360,7 @@ Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners&
   }
   Lowered lowered{{}, Program(program.ops)};
   if (!options.without_payloads) {
-    TRY(lowered.cache, run_backends(jobs, registry, options));
+    TRY(lowered.cache, run_backends(jobs, registry, options, cache));
   }
   lowered.program.ranges = program.ranges;
   for (CarvedPart& part : parts) {
@@ -393,7 +393,8 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
                         .program = std::make_shared<Program>(clone(program))};
   unite_inputs(*whole.program->methods.front());
   std::vector<BackendJob> jobs = {{name, &whole, {}}};
-  TRY(std::ignore, run_backends(jobs, registry, options));
+  TRY(ResultCache cache, ResultCache::open(options.cache));
+  TRY(std::ignore, run_backends(jobs, registry, options, cache));
   Program holder;
   holder.delegates.push_back(make_delegate(whole, std::move(jobs.front().result)));
   TRY_STATUS(check_named_data(holder));
@@ -406,7 +407,8 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
                            const Registry& registry, const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
     TRY_STATUS(verify_input(program));
-    return delegate_parts(program, partitioners, registry, options);
+    TRY(ResultCache cache, ResultCache::open(options.cache));
+    return delegate_parts(program, partitioners, registry, options, cache);
   });
 }
 
@@ -414,7 +416,8 @@ Result<Lowered> to_backend(const Program& program, const Partitioner& partitione
                            const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
     TRY_STATUS(verify_input(program));
-    return delegate_parts(program, for_all_methods(program, partitioner), registry, options);
+    TRY(ResultCache cache, ResultCache::open(options.cache));
+    return delegate_parts(program, for_all_methods(program, partitioner), registry, options, cache);
   });
 }
 

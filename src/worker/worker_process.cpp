@@ -1,10 +1,7 @@
 #include "worker/worker_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,6 +22,7 @@
 
 #include "depute/program/result.h"
 #include "support/clean_up.h"
+#include "support/process/spawn.h"
 #include "support/try.h"
 #include "worker/answer_limits.h"
 #include "worker/sandbox.h"
@@ -40,102 +38,12 @@ constexpr auto time_to_end = 200ms;       // for a worker to exit after its inpu
 constexpr std::size_t kept_words = 4096;  // bytes kept of standard error
 constexpr std::size_t told_lines = 8;
 
-void close_end(int& descriptor) {
-  if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
-}
-
-// A pair of descriptors that no other program inherits.
-struct Pipe {
-  int ours = -1, theirs = -1;
-  Pipe() = default;
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_end(ours);
-    close_end(theirs);
-  }
-  bool open_from_worker() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    ours = ends[0];
-    theirs = ends[1];
-    return fcntl(ours, F_SETFL, O_NONBLOCK) == 0;
-  }
-  // A socket, because writing to a closed one returns an error without raising a signal.
-  bool open_to_worker() {
-    std::array<int, 2> ends{};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
-    ours = ends[0];
-    theirs = ends[1];
-    return true;
-  }
-};
-
 std::vector<std::string> environment_of(const std::string& folder) {
   std::vector<std::string> lines = {"LANG=C.UTF-8", "HOME=" + folder, "TMPDIR=" + folder};
   for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) {
     if (const char* value = std::getenv(name)) lines.push_back(fmt::format("{}={}", name, value));
   }
   return lines;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-// The attributes and file actions of one posix_spawn() call.
-class Spawn {
- public:
-  Spawn() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-  }
-  ~Spawn() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  Spawn(const Spawn&) = delete;
-  Spawn& operator=(const Spawn&) = delete;
-
-  void put(int descriptor, int standard) {
-    posix_spawn_file_actions_adddup2(&actions_, descriptor, standard);
-  }
-  void put_nowhere(int standard) {
-    posix_spawn_file_actions_addopen(&actions_, standard, "/dev/null", O_WRONLY, 0);
-  }
-
-  // Starts the program words[0]. Returns 0 or an errno value.
-  int run(pid_t& pid, std::vector<std::string> words, std::vector<std::string> environment,
-          const std::string& folder) {
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
-    sigset_t all{};
-    sigset_t none{};
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    return posix_spawn(&pid, words[0].c_str(), &actions_, &attributes_, pointers(words).data(),
-                       pointers(environment).data());
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
-// Limits the size of each file to the limit for all files, and disables core dumps.
-void limit_files(pid_t pid, std::uint64_t max_bytes) {
-  const rlimit size{max_bytes, max_bytes};
-  const rlimit no_core{0, 0};
-  prlimit(pid, RLIMIT_FSIZE, &size, nullptr);
-  prlimit(pid, RLIMIT_CORE, &no_core, nullptr);
 }
 
 std::string size_text(std::uint64_t bytes) {
@@ -181,17 +89,17 @@ Status WorkerProcess::spawn() {
   Pipe in;
   Pipe out;
   Pipe err;
-  if (!in.open_to_worker() || !out.open_from_worker() || !err.open_from_worker())
+  if (!in.open_to_program() || !out.open_from_program() || !err.open_from_program())
     return fail(WorkerFault::NotStarted, std::strerror(errno));
   Spawn worker;
   worker.put(in.theirs, STDIN_FILENO);
   worker.put(out.theirs, STDOUT_FILENO);
   worker.put(err.theirs, STDERR_FILENO);
+  worker.lead_group();
+  worker.enter(folders_.work);
   const auto held = delay_signals();
   int reason = 0;
-  const auto run = [&] {
-    reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
-  };
+  const auto run = [&] { reason = worker.run(pid_, {program_}, environment_of(folders_.work)); };
   if (limits_.sandbox) {
     try {
       std::thread([&] {
@@ -230,11 +138,13 @@ Status WorkerProcess::spawn() {
 // worker exits at the end of its input.
 void WorkerProcess::start_guard() {
   Pipe in;
-  if (!in.open_to_worker()) return;
+  if (!in.open_to_program()) return;
   Spawn guard;
   guard.put(in.theirs, STDIN_FILENO);
   guard.put_nowhere(STDOUT_FILENO);
   guard.put_nowhere(STDERR_FILENO);
+  guard.lead_group();
+  guard.enter(folders_.whole);
   const std::string script = R"sh(read -r group
 read -r rest
 [ -n "$group" ] && kill -s KILL -- "-$group"
@@ -247,8 +157,7 @@ for round in 1 2; do
   done
 done
 rm -rf -- "$1" "$here")sh";
-  if (guard.run(guard_, {"/bin/sh", "-c", script, "sh", folders_.whole}, {"PATH=/usr/bin:/bin"},
-                folders_.whole) != 0) {
+  if (guard.run(guard_, {"/bin/sh", "-c", script, "sh", folders_.whole}, {"PATH=/usr/bin:/bin"}) != 0) {
     guard_ = -1;
     return;
   }
@@ -275,7 +184,7 @@ void WorkerProcess::end() {
   close_end(in_);
   if (pid_ > 0) {
     const auto last = Clock::now() + time_to_end;
-    while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(100us);
+    while (!has_ended(pid_) && Clock::now() < last) std::this_thread::sleep_for(100us);
     ::kill(-pid_, SIGKILL);
     end_guard();  // before the system reuses the process id
     end_ = {};
@@ -287,12 +196,6 @@ void WorkerProcess::end() {
   end_guard();
   close_end(out_);
   close_end(err_);
-}
-
-// Does not reap the process: its id stays reserved until end(), so no other process can be killed by it.
-bool WorkerProcess::has_ended() {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
 }
 
 Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_view hint) {
@@ -308,8 +211,8 @@ Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_
 
 Failure WorkerProcess::ended() {
   const auto last = Clock::now() + 1s;  // time between closing its output and exiting
-  while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
-  if (!has_ended()) return fail(WorkerFault::Ended, "it closed its standard output before answering");
+  while (!has_ended(pid_) && Clock::now() < last) std::this_thread::sleep_for(1ms);
+  if (!has_ended(pid_)) return fail(WorkerFault::Ended, "it closed its standard output before answering");
   read_words();
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
@@ -358,7 +261,7 @@ Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
     look = now + between_looks;
     TRY_STATUS(check_space());
     // A child process of the worker may keep its output open.
-    if (is_open && ends[0].revents == 0 && has_ended())
+    if (is_open && ends[0].revents == 0 && has_ended(pid_))
       is_open = read_answer() && answer_.find('\n') != answer_.npos;
     if (now >= last)
       return fail(WorkerFault::TimedOut, fmt::format("it did not answer within {} s", limits_.seconds),

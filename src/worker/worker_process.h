@@ -63,7 +63,6 @@ class WorkerProcess {
   bool read_answer();
   void read_words();
   bool take_line(std::string& line);
-  bool has_ended();
   Failure ended();
   Status check_space();
   void end();

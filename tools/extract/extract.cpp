@@ -92,8 +92,9 @@ Result<Part> carve_part(const Program& normalized, std::string_view place, std::
     if (nodes.empty()) continue;
     for (Node* node : nodes) node->tag = Name(part_tag);
     const TaggedPartitioner partitioner({.backend_id = std::string(part_tag)});
+    ResultCache no_cache;
     TRY(Lowered lowered, delegate_parts(tagged, {{std::string(method->name.str()), &partitioner}}, registry,
-                                        {.without_payloads = true}));
+                                        {.without_payloads = true}, no_cache));
     const std::vector<DelegateCall> calls = get_delegates(lowered.program);
     if (calls.empty()) return no_such(place, "nothing uses what these nodes give");
     const Name name = calls[0].delegate->name;

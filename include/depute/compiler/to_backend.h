@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,24 +34,27 @@
 
 namespace depute {
 
-// On-disk cache of preprocess() results: a second lowering calls a backend only for changed partitions.
-// Useful for backends with a slow preprocess(), such as vendor compilers.
+// Cache of preprocess() results, in a folder or on a server that a team shares: a second lowering calls a backend only
+// for changed partitions. Useful for backends with a slow preprocess(), such as vendor compilers.
 //
 // A result's key is the hash of everything it depends on: the partition (its graph with names and debug
 // handles, the bytes of its constants), the compile specs, the backend's id and cache_version(), and the
 // compiler's version and binary. Source lines are not included. Entries have a checksum; a damaged entry is
-// reported, ignored and rebuilt. Entries are written atomically, so several processes can share a folder.
+// reported, ignored and rebuilt. Entries are written atomically, so several processes can share a store.
 struct CacheOptions {
-  std::string folder = {};  // created if missing; empty: caching is disabled
-  // Maximum size in bytes; beyond it, the least recently used entries are deleted.
-  std::uint64_t max_bytes = std::uint64_t{10} << 30;
+  // A folder, which is created if missing, or the http:// or https:// URL below which a server answers GET and PUT.
+  // Empty: caching is disabled. A server that fails adds a note to CacheUse.
+  std::string store = {};
+  // Maximum size in bytes of a folder, by default 10 GiB; beyond it, the least recently used entries are deleted.
+  // A server decides on its own size.
+  std::optional<std::uint64_t> max_bytes = {};
 };
 
 // Cache statistics of one lowering.
 struct CacheUse {
   std::uint64_t found = 0;
   std::uint64_t made = 0;               // misses; excludes backends without cache_version()
-  std::vector<std::string> notes = {};  // damaged entries, unwritable folder
+  std::vector<std::string> notes = {};  // damaged entries, unwritable folder, server that fails
 };
 
 // Errors of partitioners, the carver and backends. Each has a stable id, which tools may match behind

@@ -21,6 +21,7 @@ WORDS = (
     "\u202e", "x" * 100_000, "s0=1..2", "s0=2..1", "s0=..", "xnnpack", "xnnpack:", "xnnpack:=", "xnnpack:fp16=yes,fp16=no", "demo", "exec:", "exec:/bin/true",
     "forward:xnnpack", "forward=", "=model.pt2", "f=[1,2]", "f={}", 'f="\\ud800"', "f=" + "[" * 5000, "linear=8da4w:group=32", "static", "coverage>=95%",
     "coverage>=", "memory<=999999999999999999999G", "out.pte", "out.json", "none/there.pte", "model.pt2", "model.ir", "/dev/null", "/dev/full", "none/../out.ptd", "\udcff",
+    "http://127.0.0.1:1/x", "http://a:b@127.0.0.1:1", "https://", "s3://bucket",
 )  # fmt: skip
 
 

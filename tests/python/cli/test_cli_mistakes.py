@@ -35,6 +35,8 @@ MLP = sample("mlp")
         (("lower", MLP, "--require", "partitions<=2%"), "cannot read 'partitions<=2%'"),
         (("lower", MLP, "--require", "coverage>=95%,,"), "cannot read ''"),
         (("lower", MLP, "--require", ""), "--require"),
+        (("lower", MLP, "--cache", "s3://bucket"), "a URL that starts with http:// or https://"),
+        (("lower", MLP, "--cache", "http://127.0.0.1:1", "--cache-size", "1G"), "the cache is a server"),
         (("lower", MLP, "--backend", ""), "the backend has no name"),
         (("lower", MLP, "--backend", "xnnpak"), "built in: demo, xnnpack"),
         (("lower", MLP, "--backend", "xnnpack", "--backend", "xnnpack"), "twice"),

@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 import traceback
+from pathlib import Path
 
 import depute
 import pytest
 import torch
+from cache_server import CacheServer
 from depute import (
     BackendDetails,
     CompileSpec,
@@ -697,6 +699,22 @@ def test_no_more_results_are_kept_than_there_is_room_for(tmp_path):
         folder = tmp_path / str(size)
         depute.to_edge_transform_and_lower(depute.parse(TEXT), partitioner=partitioner, cache=folder, cache_size=size)
         assert (sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) > 1) == kept
+
+
+def test_results_are_kept_on_a_server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    partitioner = ByOp("KeptBackend", exir_ops.edge.aten.tan.default)
+    with CacheServer() as server:
+        KeptBackend.asked = 0
+        made = [depute.to_edge_transform_and_lower(depute.parse(TEXT), partitioner=partitioner, cache=server.url) for _ in range(2)]
+        assert KeptBackend.asked == 1 and len(server.entries) == 1
+        assert made[1].report().to_dict()["cache"] == {"found": 1, "made": 0}
+        for wrong, words in (
+            ({"cache": Path(server.url)}, "cache: expected a folder, or a URL that starts with http:// or https://"),
+            ({"cache": server.url, "cache_size": 5}, "cache_size: the cache is a server"),
+        ):
+            with pytest.raises(depute.Error, match=words):
+                depute.to_edge_transform_and_lower(depute.parse(TEXT), partitioner=partitioner, **wrong)
 
 
 def test_results_are_kept_of_a_backend_with_a_version(tmp_path):

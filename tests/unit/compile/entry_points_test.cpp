@@ -204,7 +204,8 @@ TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
 Result<Lowered> delegated_unverified(const Program& program) {
   const Registry registry = make_registry();
   DEPUTE_TRY(auto partitioner, registry.find("xnnpack")->make_partitioner({}));
-  return delegate_parts(program, {{"forward", partitioner.get()}}, registry, {});
+  ResultCache cache;
+  return delegate_parts(program, {{"forward", partitioner.get()}}, registry, {}, cache);
 }
 
 // Calls that fit their schema and still cannot be run.

@@ -133,7 +133,7 @@ Status lowered(const Faults& faults, LowerOptions options = {}, Program from = p
   Compiler compiler((Registry()));
   DEPUTE_TRY_STATUS(compiler.add(entry_of(faults)));
   if (options.backends.empty()) options.backends = {{.name = "chip"}};
-  options.cache = {.folder = ::testing::TempDir() + "foreign_code_cache", .max_bytes = 1};
+  options.cache = {.store = ::testing::TempDir() + "foreign_code_cache", .max_bytes = 1};
   DEPUTE_TRY(Exported exported, compiler.load(std::move(from)));
   DEPUTE_TRY(Delegated delegated, compiler.lower(std::move(exported), options));
   DEPUTE_TRY(const Executable executable, to_executorch(std::move(delegated)));

@@ -91,7 +91,7 @@ method forward(%a: f32[2] = param "a", %b: f32[2] = param "b", %x: f32[2]) {{
     EXPECT_TRUE(lowered) << lowered.error().str();
     return std::move(*lowered);
   }
-  Lowered lower(const Program& program) { return lower(program, {.folder = folder_}); }
+  Lowered lower(const Program& program) { return lower(program, {.store = folder_}); }
 
   fs::path folder_;
   Vendor vendor_;
@@ -143,7 +143,7 @@ method forward(%w: u8[4096] = param "w", %x: u8[4096]) {
 
 TEST_F(ResultCacheTest, SpecsAndVersionsArePartOfTheKey) {
   lower(program());
-  lower(program(), {.folder = folder_}, {{"fast", bytes("1")}});
+  lower(program(), {.store = folder_}, {{"fast", bytes("1")}});
   EXPECT_EQ(vendor_.asked, 2);
   vendor_.version = "2";
   Lowered newer = lower(program());
@@ -180,7 +180,7 @@ TEST_F(ResultCacheTest, ADamagedEntryIsMadeAnew) {
 TEST_F(ResultCacheTest, AFolderThatIsNoneIsAnError) {
   std::ofstream(folder_) << "a file";
   auto lowered =
-      to_backend(program(), TaggedPartitioner({"Vendor", {}}), registry_, {.cache = {.folder = folder_}});
+      to_backend(program(), TaggedPartitioner({"Vendor", {}}), registry_, {.cache = {.store = folder_}});
   ASSERT_FALSE(lowered);
   EXPECT_EQ(lowered.error().code, "cache");
 }

@@ -1,15 +1,11 @@
-#include "lower/result_cache.h"
+#include "lower/cache/result_cache.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
-#include <tuple>
 
 #include "depute/api.h"
 #include "depute/program/program.h"
@@ -17,15 +13,13 @@
 #include "support/guarded.h"
 #include "support/hasher.h"
 #include "support/mapped_file.h"
-#include "support/output_file.h"
+#include "support/output.h"
 #include "support/try.h"
 
 namespace depute {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view entry_magic = "DEPUTER2";
+constexpr std::string_view entry_magic = "DEPUTER3";
 constexpr std::string_view entry_suffix = ".result";
 constexpr std::size_t entry_header = 64;
 constexpr std::size_t blob_alignment = 64;
@@ -56,10 +50,18 @@ void add_digest(Sha256& hasher, const Digest& digest) {
   hasher.update(std::as_bytes(std::span(digest.bytes)));
 }
 
+// Includes the key: a server may mix up entries.
+Hash128 description_hash(const Digest& key, std::span<const std::byte> description) {
+  Hasher hasher;
+  hasher.add(std::as_bytes(std::span(key.bytes)));
+  hasher.add(description);
+  return hasher.finish();
+}
+
 // Writes blobs and returns their positions.
 class EntryWriter {
  public:
-  explicit EntryWriter(OutputFile& out) : out_(out) {}
+  explicit EntryWriter(Output& out) : out_(out) {}
 
   Result<StoredBytes> blob(const Storage& storage) {
     const std::uint64_t offset = (out_.position() + blob_alignment - 1) / blob_alignment * blob_alignment;
@@ -71,13 +73,13 @@ class EntryWriter {
   }
 
  private:
-  OutputFile& out_;
+  Output& out_;
 };
 
 class EntryReader {
  public:
-  EntryReader(std::shared_ptr<const MappedFile> file, const Program& partition)
-      : file_(std::move(file)), bytes_(file_->bytes()), partition_(partition) {}
+  EntryReader(std::shared_ptr<const MappedFile> file, const Digest& key, const Program& partition)
+      : file_(std::move(file)), bytes_(file_->bytes()), key_(key), partition_(partition) {}
 
   Result<PreprocessResult> run() {
     TRY(const JsonDocument json, description());
@@ -87,12 +89,9 @@ class EntryReader {
  private:
   static Failure damaged(std::string_view what) { return failure("cache", "", what); }
 
-  Result<std::span<const std::byte>> part(std::uint64_t offset, std::uint64_t size,
-                                          const Hash128& hash) const {
+  Result<std::span<const std::byte>> part(std::uint64_t offset, std::uint64_t size) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset) return damaged("it is truncated");
-    auto bytes = bytes_.subspan(offset, size);
-    if (hash128(bytes) != hash) return damaged("a checksum differs");
-    return bytes;
+    return bytes_.subspan(offset, size);
   }
 
   Result<JsonDocument> description() const {
@@ -101,35 +100,50 @@ class EntryReader {
       return damaged("it is not a cache entry");
     EntryHeader header;
     std::memcpy(&header, bytes_.data() + entry_magic.size(), sizeof header);
-    TRY(auto text, part(header.offset, header.size, header.hash));
+    TRY(auto text, part(header.offset, header.size));
+    if (description_hash(key_, text) != header.hash) return damaged("a checksum differs");
     return JsonDocument::parse({.bytes = text}, "", ReadLimits());
   }
 
   Result<std::shared_ptr<const Storage>> blob(const StoredBytes& place) const {
     const auto hash = hash128_from_hex(place.hash);
     if (!hash) return damaged("a checksum is invalid");
-    TRY(auto bytes, part(place.at.value_or(0), place.size.value_or(0), *hash));
+    TRY(auto bytes, part(place.at.value_or(0), place.size.value_or(0)));
+    if (hash128(bytes) != *hash) return damaged("a checksum differs");
     return Storage::mapped(file_, bytes);
   }
 
   std::shared_ptr<const MappedFile> file_;
   std::span<const std::byte> bytes_;
+  Digest key_;
   const Program& partition_;
 };
+
+Status write_entry(Output& out, const Digest& key, const Program& partition, const PreprocessResult& result) {
+  EntryWriter writer(out);
+  TRY_STATUS(out.skip_to(entry_header));
+  TRY(const JsonValue json,
+      json_of_result(result, partition, [&](const Storage& storage) { return writer.blob(storage); }));
+  const std::string text = json.dump();
+  const auto description = std::as_bytes(std::span(text));
+  EntryHeader header{out.position(), description.size(), description_hash(key, description)};
+  TRY_STATUS(out.write(description));
+  std::array<std::byte, entry_header> start{};
+  std::memcpy(start.data(), entry_magic.data(), entry_magic.size());
+  std::memcpy(start.data() + entry_magic.size(), &header, sizeof header);
+  return out.write_at(0, start);
+}
+
+std::string name_of(const Digest& key) {
+  return key.hex() + std::string(entry_suffix);
+}
 
 }  // namespace
 
 Result<ResultCache> ResultCache::open(const CacheOptions& options) {
-  if (options.folder.empty()) return ResultCache(options, {});
-  std::error_code error;
-  fs::create_directories(options.folder, error);
-  if (!fs::is_directory(options.folder))
-    return failure("cache", options.folder, error ? error.message() : "is not a folder");
-  return ResultCache(options, hash_of_compiler());
-}
-
-std::string ResultCache::path_of(const Digest& key) const {
-  return fs::path(options_.folder) / (key.hex() + std::string(entry_suffix));
+  if (options.store.empty()) return ResultCache();
+  TRY(std::unique_ptr<ResultStore> store, open_store(options));
+  return ResultCache(std::move(store), hash_of_compiler());
 }
 
 void ResultCache::note(std::string text) {
@@ -155,90 +169,31 @@ std::optional<Digest> ResultCache::key_of(const Backend& backend, const Partitio
   return hasher.finish();
 }
 
-Result<PreprocessResult> ResultCache::read(const std::string& path, const Program& partition) const {
-  return guarded([&]() -> Result<PreprocessResult> {
-    TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-    return EntryReader(std::move(file), partition).run();
-  });
-}
-
 std::optional<PreprocessResult> ResultCache::find(const Digest& key, const Program& partition) {
-  const std::string path = path_of(key);
-  std::error_code error;
-  if (!fs::exists(path, error)) {
+  const std::string name = name_of(key);
+  auto file = guarded([&] { return store_->find(name); });
+  if (!file) note(fmt::format("cannot read results from {}: {}", store_->place(), file.error().message));
+  if (!file || *file == nullptr) {
     ++use_.made;
     return std::nullopt;
   }
-  Result<PreprocessResult> result = read(path, partition);
+  auto result = guarded([&] { return EntryReader(std::move(*file), key, partition).run(); });
   if (!result) {
     ++use_.made;
-    if (!fs::exists(path, error)) return std::nullopt;  // another process removed it
-    note(fmt::format("the cache entry {} is unusable ({}) and will be recreated", path,
+    note(fmt::format("the cache entry {} is unusable ({}) and will be recreated", store_->place_of(name),
                      result.error().message));
     return std::nullopt;
   }
   ++use_.found;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // marks it as used now
   return std::move(*result);
 }
 
-Status ResultCache::write(const std::string& path, const Program& partition,
-                          const PreprocessResult& result) const {
-  return guarded([&]() -> Status {
-    TRY(OutputFile out, OutputFile::create(path));
-    EntryWriter writer(out);
-    TRY_STATUS(out.skip_to(entry_header));
-    TRY(const JsonValue json,
-        json_of_result(result, partition, [&](const Storage& storage) { return writer.blob(storage); }));
-    const std::string text = json.dump();
-    const auto description = std::as_bytes(std::span(text));
-    EntryHeader header{out.position(), description.size(), hash128(description)};
-    TRY_STATUS(out.write(description));
-    std::array<std::byte, entry_header> start{};
-    std::memcpy(start.data(), entry_magic.data(), entry_magic.size());
-    std::memcpy(start.data() + entry_magic.size(), &header, sizeof header);
-    TRY_STATUS(out.write_at(0, start));
-    if (out.position() > options_.max_bytes)
-      return failure("cache", path,
-                     fmt::format("a result of {} bytes exceeds the cache size", out.position()));
-    return out.commit();
-  });
-}
-
 void ResultCache::keep(const Digest& key, const Program& partition, const PreprocessResult& result) {
-  Status written = write(path_of(key), partition, result);
-  if (!written) {
-    note(fmt::format("cannot store a result in {}: {}", options_.folder, written.error().message));
-    return;
-  }
-  make_room();
-}
-
-// Other processes may remove the same entries at the same time.
-void ResultCache::make_room() {
-  struct Entry {
-    fs::file_time_type used;
-    std::uint64_t size;
-    fs::path path;
-  };
-  std::vector<Entry> entries;
-  std::uint64_t total = 0;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(options_.folder, error)) {
-    if (file.path().extension() != entry_suffix) continue;
-    std::error_code gone;
-    const auto used = file.last_write_time(gone);
-    const std::uint64_t size = gone ? 0 : file.file_size(gone);
-    if (gone) continue;
-    entries.push_back({used, size, file.path()});
-    total += size;
-  }
-  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::tie(entry.used, entry.path); });
-  for (const Entry& entry : entries) {
-    if (total <= options_.max_bytes) return;
-    fs::remove(entry.path, error);
-    total -= entry.size;
-  }
+  const Status written = guarded([&] {
+    return store_->keep(name_of(key), [&](Output& out) { return write_entry(out, key, partition, result); });
+  });
+  if (!written)
+    note(fmt::format("cannot store a result in {}: {}", store_->place(), written.error().message));
 }
 
 }  // namespace depute
