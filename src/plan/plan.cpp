@@ -9,7 +9,7 @@
 #include "depute/program/walk.h"
 #include "ir/delegate_state.h"
 #include "plan/flat/flatten.h"
-#include "plan/memory/placement.h"
+#include "plan/memory/callers_planner.h"
 #include "plan/memory/tensor_bounds.h"
 #include "plan/method_planner.h"
 #include "plan/plan_text.h"
@@ -50,19 +50,25 @@ Status check_stateful_delegates(const Program& program, const StatefulDelegates&
   return {};
 }
 
-// Adds refused nodes to `refusals`; returns any other failure.
-Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
-                                  const MemoryMap& memory, const WriteOptions& options,
-                                  internal::SharedPlanning& shared, std::vector<Refusal>& refusals) {
+Result<PlacedMethod> place_method(const Program& program, const Method& method, const State& state,
+                                  const DelegateIndex& delegates, const MemoryMap& memory,
+                                  const WriteOptions& options) {
   TRY(FlatMethod flat, flatten(program, method));
   const Method& straight = flat.method != nullptr ? *flat.method : method;
-  TRY(Placement placement, place_values(program, straight, state, shared.delegates, memory, options));
-  internal::MethodPlanner planner(program, straight, std::move(placement), shared);
+  TRY(Placement placement, place_values(program, straight, state, delegates, memory, options));
+  return PlacedMethod{&method, std::move(flat), std::move(placement)};
+}
+
+// Adds refused nodes to `refusals`; returns any other failure.
+Result<ExecutionPlan> plan_method(const Program& program, PlacedMethod& placed,
+                                  internal::SharedPlanning& shared, std::vector<Refusal>& refusals) {
+  internal::MethodPlanner planner(program, placed.straight(), std::move(placed.placement), shared);
   Result<ExecutionPlan> plan = planner.run();
+  const FlatMethod& flat = placed.flat;
   for (RefusedNode& refused : planner.take_refused()) {
     const bool is_flat = flat.method != nullptr && refused.node != nullptr;
     const Node* node = is_flat ? flat.origins[refused.node->id()] : refused.node;
-    refusals.push_back({method.name, node, std::move(refused.cause)});
+    refusals.push_back({placed.method->name, node, std::move(refused.cause)});
   }
   return plan;
 }
@@ -73,17 +79,30 @@ Result<Plan> plan_methods(const Program& program, const WriteOptions& options,
       ConstantPool(options.ptd), {}, DelegateIndex(program), StatefulDelegates(program), options};
   TRY_STATUS(check_stateful_delegates(program, shared.stateful));
   Plan plan;
-  TRY(const MemoryMap memory, MemoryMap::make(options));
+  TRY(const ValuePins pins, ask_for_pins(program, options.planner));
+  TRY(const MemoryMap memory, MemoryMap::make(options, pins));
   TRY_STATUS(memory.check_known(program));
   TRY(State state, lay_out_state(program, memory, options.alloc_state));
   if (!memory.empty() && options.alloc_state)
     TRY_STATUS(choose_state_banks(program, shared.delegates, memory, options, state));
+  std::vector<PlacedMethod> methods;
+  bool has_places = true;
   for (const Method* method : methods_by_name(program)) {
-    auto execution_plan = plan_method(program, *method, state, memory, options, shared, refusals);
+    auto placed = place_method(program, *method, state, shared.delegates, memory, options);
+    has_places = has_places && placed && placed->placement.refused.empty();
+    if (placed) {
+      methods.push_back(std::move(*placed));
+    } else {
+      refusals.push_back({method->name, nullptr, std::move(placed).error()});
+    }
+  }
+  if (options.planner.place && has_places) TRY_STATUS(ask_for_places(methods, memory, state, options));
+  for (PlacedMethod& method : methods) {
+    auto execution_plan = plan_method(program, method, shared, refusals);
     if (execution_plan) {
       plan.methods.push_back(std::move(*execution_plan));
     } else {
-      refusals.push_back({method->name, nullptr, std::move(execution_plan).error()});
+      refusals.push_back({method.method->name, nullptr, std::move(execution_plan).error()});
     }
   }
   if (!refusals.empty()) return Failure(summary_of(refusals));

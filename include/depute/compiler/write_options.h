@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "depute/api.h"
+#include "depute/compiler/memory_planner.h"
 #include "depute/program/name.h"
 #include "depute/program/result.h"
 
@@ -76,9 +77,12 @@ struct WriteOptions {
   bool alloc_state = true;
   std::uint64_t constant_alignment =
       16;  // of constants in their segment, in bytes; a power of two from 16 on
+  // Decides where planned values lie. With `pin` and without banks, each memory that it names is a bank of any size;
+  // values without a pin lie in memory 1. `place` and banks exclude each other.
+  MemoryPlanner planner = {};
 };
 
-// Fails for banks or pins that no program can be planned with, such as two banks of one name.
+// Fails for banks, pins or planners that no program can be planned with, such as two banks of one name.
 DEPUTE_API Status check_memory(const WriteOptions& options);
 
 struct WrittenFile {

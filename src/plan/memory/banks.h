@@ -34,6 +34,7 @@ struct BlockUse {
 
 // The smaller one is better.
 struct BankCost {
+  std::uint64_t conflicts = 0;     // values that share memory, but are pinned to two banks
   std::uint64_t excess = 0;        // bytes beyond the ends of banks
   std::uint64_t slow_traffic = 0;  // traffic of a block times the index of its bank
   std::uint64_t bytes = 0;         // of all banks

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "plan/memory/memory_plan.h"
 #include "plan/plan_text.h"
@@ -11,6 +12,9 @@
 
 namespace depute {
 namespace {
+
+// Leaves room for additions without overflow.
+constexpr std::uint64_t any_size = std::uint64_t{1} << 62;
 
 Failure wrong(const MemoryBank& bank, std::string_view message, std::string_view hint = {}) {
   return failure("usage", fmt::format("memory bank {}", in_quotes(bank.name)), message, hint);
@@ -43,12 +47,16 @@ Status check_bank(const MemoryBank& bank, std::span<const MemoryBank> earlier) {
 
 }  // namespace
 
-Result<MemoryMap> MemoryMap::make(const WriteOptions& options) {
+Result<MemoryMap> MemoryMap::make(const WriteOptions& options, const ValuePins& pins) {
+  if (options.planner.place && !options.banks.empty())
+    return failure("usage", "memory planner", "banks are for Depute's own planner",
+                   "leave out the banks; MemoryPlanner::pin names memories for values");
   MemoryMap map;
   for (const MemoryBank& bank : options.banks) {
     TRY_STATUS(check_bank(bank, map.banks_));
     map.banks_.push_back(bank);
   }
+  TRY_STATUS(map.add(pins));
   for (const MemoryPin& pin : options.memory_pins) {
     const auto bank = std::ranges::find(map.banks_, pin.bank, &MemoryBank::name);
     if (bank == map.banks_.end()) {
@@ -66,6 +74,24 @@ Result<MemoryMap> MemoryMap::make(const WriteOptions& options) {
   return map;
 }
 
+Status MemoryMap::add(const ValuePins& pins) {
+  if (pins.empty()) return {};
+  has_sizes_ = !banks_.empty();
+  std::set<std::uint32_t> ids = {1};
+  for (const auto& [value, id] : pins) ids.insert(id);
+  for (const std::uint32_t id : ids) {
+    if (!has_sizes_)
+      banks_.push_back({.name = fmt::format("memory{}", id), .size = any_size, .memory_id = id});
+  }
+  for (const auto& [value, id] : pins) {
+    if (index_of(id) < banks_.size()) continue;
+    return failure("plan", fmt::format("method {}", value.first),
+                   fmt::format("%{} is pinned to memory {}, which no bank has", value.second, id));
+  }
+  value_pins_ = pins;
+  return {};
+}
+
 std::uint64_t MemoryMap::alignment(std::size_t bank) const {
   return std::max(banks_[bank].alignment, block_alignment);
 }
@@ -80,7 +106,16 @@ std::optional<std::uint32_t> MemoryMap::pin_of(const Node& maker) const {
   return pin == pins_.end() ? std::nullopt : std::optional(pin->first);
 }
 
-std::optional<std::uint32_t> MemoryMap::pin_of_input(const Value& input, std::string_view key) const {
+std::optional<std::uint32_t> MemoryMap::pin_of_value(const Method& method, const Value& value) const {
+  if (value_pins_.empty()) return std::nullopt;
+  const auto pin = value_pins_.find({std::string(method.name.str()), std::string(value.name().str())});
+  if (pin == value_pins_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(index_of(pin->second));
+}
+
+std::optional<std::uint32_t> MemoryMap::pin_of_input(const Method& method, const Value& input,
+                                                     std::string_view key) const {
+  if (const auto bank = pin_of_value(method, input)) return bank;
   const auto pin =
       std::ranges::find_if(pins_, [&](const auto& each) { return each.second.selects_input(input, key); });
   return pin == pins_.end() ? std::nullopt : std::optional(pin->first);

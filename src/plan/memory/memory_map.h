@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,25 +20,38 @@
 
 namespace depute {
 
+// Memory ids of values, by method and name.
+using ValuePins = std::map<std::pair<std::string, std::string>, std::uint32_t>;
+
 class MemoryMap {
  public:
-  static Result<MemoryMap> make(const WriteOptions& options);
+  // Without banks in the options, the memories of `pins` and memory 1 become banks of any size.
+  static Result<MemoryMap> make(const WriteOptions& options, const ValuePins& pins = {});
 
   bool empty() const { return banks_.empty(); }
   const std::vector<MemoryBank>& banks() const { return banks_; }
+  // True if the banks are those of the options, with sizes that matter.
+  bool has_sizes() const { return has_sizes_; }
   std::uint64_t alignment(std::size_t bank) const;
   std::size_t index_of(std::uint32_t memory_id) const;
 
   // Returns the index of the bank that the first pin names; nullopt if no pin selects the value.
   // `maker` is the node that computes the value, or null for an input of a method.
   std::optional<std::uint32_t> pin_of(const Node& maker) const;
-  std::optional<std::uint32_t> pin_of_input(const Value& input, std::string_view key) const;
+  std::optional<std::uint32_t> pin_of_input(const Method& method, const Value& input,
+                                            std::string_view key) const;
+  // Returns the index of the bank that ValuePins name.
+  std::optional<std::uint32_t> pin_of_value(const Method& method, const Value& value) const;
   // Fails for a pin that selects nothing in the program.
   Status check_known(const Program& program) const;
 
  private:
+  Status add(const ValuePins& pins);
+
   std::vector<MemoryBank> banks_;
+  bool has_sizes_ = true;
   std::vector<std::pair<std::uint32_t, NodeSelector>> pins_;  // index of the bank
+  ValuePins value_pins_;
 };
 
 }  // namespace depute

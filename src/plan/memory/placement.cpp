@@ -68,7 +68,9 @@ class Placer {
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
+    const std::size_t refused = result_.refused.size();
     if (!memory_.empty()) pins_ = find_pins(program_, method_, memory_, result_);
+    pin_conflicts_ = result_.refused.size() - refused;
     make_blocks();
     return std::move(result_);
   }
@@ -122,12 +124,7 @@ class Placer {
     }
   }
 
-  // Returns the slot of a buffer that is kept between calls; null for other inputs.
-  const StateSlot* slot_of(const Value& input) const {
-    const InputSpec& spec = *input_spec(method_, input);
-    auto slot = spec.has_data() ? state_.slots.find(spec.target) : state_.slots.end();
-    return slot == state_.slots.end() ? nullptr : &slot->second;
-  }
+  const StateSlot* slot_of(const Value& input) const { return state_.slot_of(method_, input); }
 
   void place_results(const Node& node) {
     const auto& view = uses_.views[node.id()];
@@ -218,7 +215,7 @@ class Placer {
 
   // Groups planned values into blocks, packs them, and gives every value its offset.
   void make_blocks() {
-    block_of_.assign(result_.values.size(), no_block);
+    result_.block_of.assign(result_.values.size(), no_block);
     for (const Value* input : method_.graph->inputs()) add_block(*input, 0);
     find_stored();
     for (const Node& node : method_.graph->nodes()) {
@@ -238,30 +235,19 @@ class Placer {
     finish_variables();
     place_state();
     copy_old_contents();
-    PackedBlocks packed = memory_.empty() ? pack_into_one()
-                                          : pack_into_banks({.program = program_,
-                                                             .method = method_,
-                                                             .placement = result_,
-                                                             .blocks = blocks_,
-                                                             .owners = owners_,
-                                                             .block_of = block_of_,
-                                                             .padding = uses_.arena_padding},
-                                                            memory_, state_);
+    result_.padding = uses_.arena_padding;
+    PackedBlocks packed =
+        memory_.empty() ? pack_into_one() : pack_into_banks(program_, method_, result_, memory_, state_);
     if (packed.misfit) result_.refused.push_back(std::move(*packed.misfit));
     result_.memory_sizes = std::move(packed.memory_sizes);
     result_.cost = packed.cost;
+    result_.cost.conflicts = pin_conflicts_;
     result_.banks = std::move(packed.banks);
-    place_copies(packed.places);
-    for (PlacedValue& value : result_.values) {
-      if (value.kind != PlaceKind::Planned) continue;
-      const BlockPlace& place = packed.places[block_of_[value.base]];
-      value.tensor.memory_id = place.memory_id;
-      value.tensor.memory_offset = place.offset + value.offset;
-    }
+    set_places(result_, packed.places);
   }
 
   PackedBlocks pack_into_one() const {
-    const MemoryPlan memory = plan_memory(blocks_);
+    const MemoryPlan memory = plan_memory(result_.blocks);
     bool is_planned = std::ranges::any_of(
         result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
     PackedBlocks packed{.memory_sizes = {0}};
@@ -287,10 +273,11 @@ class Placer {
   void add_block(const Value& value, std::uint32_t time) {
     const PlacedValue& place = placed(value);
     std::uint32_t number = result_.numbers[value];
-    if (place.kind != PlaceKind::Planned || place.base != number || block_of_[number] != no_block) return;
-    block_of_[number] = static_cast<std::uint32_t>(blocks_.size());
-    blocks_.push_back({loops_.kept_since(first_use_[number], time), last_use_[number], place.bytes});
-    owners_.push_back({&value, pin_of(number)});
+    if (place.kind != PlaceKind::Planned || place.base != number || result_.block_of[number] != no_block)
+      return;
+    result_.block_of[number] = static_cast<std::uint32_t>(result_.blocks.size());
+    result_.blocks.push_back({loops_.kept_since(first_use_[number], time), last_use_[number], place.bytes});
+    result_.owners.push_back({&value, pin_of(number)});
   }
 
   // Lets the result of a pointwise node reuse the memory of an operand of the same type that is not needed
@@ -300,12 +287,13 @@ class Placer {
     if (def == nullptr || !def->is(OpFlag::Pointwise) || node.results().size() != 1) return false;
     const Value& result = *node.result();
     if (!result.type().is_tensor() || placed(result).kind != PlaceKind::Planned) return false;
-    if (block_of_[result_.numbers[result]] != no_block) return false;  // a variable that was written before
+    if (result_.block_of[result_.numbers[result]] != no_block)
+      return false;  // a variable that was written before
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       if (!operand.type().is_tensor() || operand.tensor() != result.tensor()) continue;
       if (!may_write_over(node, operand) || !may_share_bank(result, bank_of(operand))) continue;
-      take_block(result, block_of_[placed(operand).base]);
+      take_block(result, result_.block_of[placed(operand).base]);
       return true;
     }
     return false;
@@ -315,15 +303,16 @@ class Placer {
   bool write_over_donated(const Node& node, const Value& result) {
     const Value* donated = donate_ ? donated_operand(node, result.index()) : nullptr;
     const std::uint32_t number = result_.numbers[result];
-    if (donated == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
+    if (donated == nullptr || placed(result).kind != PlaceKind::Planned ||
+        result_.block_of[number] != no_block)
       return false;
     if (donated->tensor() != result.tensor() || !may_write_over(node, *donated)) return false;
     if (!may_share_bank(result, bank_of(*donated))) return false;
-    const std::uint32_t block = block_of_[placed(*donated).base];
+    const std::uint32_t block = result_.block_of[placed(*donated).base];
     std::size_t readers = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const PlacedValue& place = placed(*node.operand(i));
-      if (place.kind == PlaceKind::Planned && block_of_[place.base] == block) ++readers;
+      if (place.kind == PlaceKind::Planned && result_.block_of[place.base] == block) ++readers;
     }
     if (readers > 1) return false;
     has_donated_ = true;
@@ -332,14 +321,17 @@ class Placer {
   }
 
   void take_block(const Value& result, std::uint32_t number) {
-    block_of_[result_.numbers[result]] = number;
-    MemoryBlock& block = blocks_[number];
+    result_.block_of[result_.numbers[result]] = number;
+    MemoryBlock& block = result_.blocks[number];
     block.last = std::max(block.last, last_use_[result_.numbers[result]]);
     block.bytes = std::max(block.bytes, placed(result).bytes);
-    if (owners_[number].bank == any_bank) owners_[number].bank = pin_of(result_.numbers[result]);
+    if (result_.owners[number].bank == any_bank)
+      result_.owners[number].bank = pin_of(result_.numbers[result]);
   }
 
-  std::uint32_t bank_of(const Value& operand) { return owners_[block_of_[placed(operand).base]].bank; }
+  std::uint32_t bank_of(const Value& operand) {
+    return result_.owners[result_.block_of[placed(operand).base]].bank;
+  }
   std::uint32_t pin_of(std::uint32_t base) const { return pins_.empty() ? any_bank : pins_[base]; }
 
   bool may_share_bank(const Value& result, std::uint32_t bank) const {
@@ -351,13 +343,14 @@ class Placer {
   // nothing.
   bool may_write_over(const Node& node, const Value& operand) {
     const PlacedValue& over = placed(operand);
-    if (over.kind != PlaceKind::Planned || block_of_[over.base] == no_block) return false;
-    const MemoryBlock& block = blocks_[block_of_[over.base]];
+    if (over.kind != PlaceKind::Planned || result_.block_of[over.base] == no_block) return false;
+    const MemoryBlock& block = result_.blocks[result_.block_of[over.base]];
     if (block.last != time_of(node) || block.bytes != over.bytes) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& other = *node.operand(i);
       const PlacedValue& place = placed(other);
-      bool shares_block = place.kind == PlaceKind::Planned && block_of_[place.base] == block_of_[over.base];
+      bool shares_block =
+          place.kind == PlaceKind::Planned && result_.block_of[place.base] == result_.block_of[over.base];
       if (shares_block && other.tensor() != operand.tensor()) return false;
     }
     return true;
@@ -445,20 +438,12 @@ class Placer {
     for (const Value* input : method_.graph->inputs()) {
       const StateSlot* slot = options_.alloc_state ? slot_of(*input) : nullptr;
       if (slot == nullptr) continue;
-      PlanTensor& tensor = placed(*input).tensor;
-      tensor.memory_id = slot->memory_id;
-      tensor.memory_offset = slot->offset;
-      tensor.constant = slot->initial;
+      placed(*input).tensor.constant = slot->initial;
       // The memory must exist even if all buffers are empty.
       std::uint64_t end = std::max(slot->offset + slot->bytes, block_alignment);
       state_bytes_ = std::max(state_bytes_, end + uses_.arena_padding);
     }
-    for (PlacedValue& value : result_.values) {
-      if (value.kind != PlaceKind::State) continue;
-      const PlanTensor& base = result_.values[value.base].tensor;
-      value.tensor.memory_id = base.memory_id;
-      value.tensor.memory_offset = base.memory_offset + value.offset;
-    }
+    set_state_places(result_, method_, state_);
     std::erase_if(result_.stores, [&](const Store& store) {
       return placed(*store.content).base == placed(*store.target).base;
     });
@@ -493,18 +478,10 @@ class Placer {
     copy.name.clear();
     result_.old_contents.push_back({&value, std::move(copy)});
     bool is_callers = uses_.is_output[result_.numbers[value]] && !options_.alloc_outputs;
-    copy_blocks_.push_back(is_callers ? no_block : static_cast<std::uint32_t>(blocks_.size()));
+    result_.copy_blocks.push_back(is_callers ? no_block : static_cast<std::uint32_t>(result_.blocks.size()));
     if (is_callers) return;
-    blocks_.push_back({end_time(), end_time(), placed(value).bytes});
-    owners_.push_back({&value, any_bank});
-  }
-
-  void place_copies(std::span<const BlockPlace> places) {
-    for (std::size_t i = 0; i < copy_blocks_.size(); ++i) {
-      if (copy_blocks_[i] == no_block) continue;
-      result_.old_contents[i].copy.memory_id = places[copy_blocks_[i]].memory_id;
-      result_.old_contents[i].copy.memory_offset = places[copy_blocks_[i]].offset;
-    }
+    result_.blocks.push_back({end_time(), end_time(), placed(value).bytes});
+    result_.owners.push_back({&value, any_bank});
   }
 
   const Program& program_;
@@ -525,18 +502,46 @@ class Placer {
   Joins joins_;
   std::vector<std::uint32_t> first_use_;  // start of life of a base
   std::vector<std::uint32_t> last_use_;   // last use of a base and its views
-  std::vector<std::uint32_t> block_of_;   // by base
-  std::vector<MemoryBlock> blocks_;
-  std::vector<BlockOwner> owners_;   // of blocks_
-  std::vector<std::uint32_t> pins_;  // by base: index of a bank; empty without banks
+  std::vector<std::uint32_t> pins_;       // by base: index of a bank; empty without banks
+  std::uint64_t pin_conflicts_ = 0;
   std::uint64_t state_bytes_ = 0;
   std::vector<const Value*> stored_in_;      // by value: the buffer that it becomes the content of
   std::vector<const Value*> written_in_;     // like stored_in_, if it is written directly into the buffer
   std::unordered_set<const Value*> copied_;  // values whose old content is copied
-  std::vector<std::uint32_t> copy_blocks_;   // blocks of the copies
 };
 
 }  // namespace
+
+void set_places(Placement& placement, std::span<const BlockPlace> places) {
+  for (std::size_t i = 0; i < placement.copy_blocks.size(); ++i) {
+    if (placement.copy_blocks[i] == no_block) continue;
+    const BlockPlace& place = places[placement.copy_blocks[i]];
+    placement.old_contents[i].copy.memory_id = place.memory_id;
+    placement.old_contents[i].copy.memory_offset = place.offset;
+  }
+  for (PlacedValue& value : placement.values) {
+    if (value.kind != PlaceKind::Planned) continue;
+    const BlockPlace& place = places[placement.block_of[value.base]];
+    value.tensor.memory_id = place.memory_id;
+    value.tensor.memory_offset = place.offset + value.offset;
+  }
+}
+
+void set_state_places(Placement& placement, const Method& method, const State& state) {
+  for (const Value* input : method.graph->inputs()) {
+    PlacedValue& value = placement.values[placement.numbers[*input]];
+    if (value.kind != PlaceKind::State) continue;
+    const StateSlot& slot = *state.slot_of(method, *input);
+    value.tensor.memory_id = slot.memory_id;
+    value.tensor.memory_offset = slot.offset;
+  }
+  for (PlacedValue& value : placement.values) {
+    if (value.kind != PlaceKind::State) continue;
+    const PlanTensor& base = placement.values[value.base].tensor;
+    value.tensor.memory_id = base.memory_id;
+    value.tensor.memory_offset = base.memory_offset + value.offset;
+  }
+}
 
 // Prefers the placement with the fewest copies; uses another one only if it needs less memory, or less traffic
 // of slow memory banks.

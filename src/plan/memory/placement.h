@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "depute/compiler/memory_planner.h"
 #include "depute/program/program.h"
 #include "ir/delegate_index.h"
 #include "plan/memory/banks.h"
@@ -50,6 +52,13 @@ struct OldContent {
   PlanTensor copy;
 };
 
+inline constexpr std::uint32_t no_block = 0xffffffff;
+
+struct BlockOwner {
+  const Value* value = nullptr;   // the first one in the block
+  std::uint32_t bank = any_bank;  // index of the bank that its values are pinned to
+};
+
 struct Placement {
   ValueNumbers numbers;
   std::vector<PlacedValue> values;          // by number
@@ -61,9 +70,21 @@ struct Placement {
   std::vector<OldContent> old_contents;
   std::vector<Store> stores;
   std::vector<RefusedNode> refused;  // tensors that the runtime cannot hold; placeholders replace them
+  // Planned memory, which values share.
+  std::vector<MemoryBlock> blocks;
+  std::vector<BlockOwner> owners;          // of blocks
+  std::vector<std::uint32_t> block_of;     // by base; no_block if it has none
+  std::vector<std::uint32_t> copy_blocks;  // of old_contents; no_block: in memory of the caller
+  std::uint32_t padding = 0;               // bytes that delegates may read behind the last block
 
   const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
 };
+
+// Gives the values in blocks their place, one place per block.
+void set_places(Placement& placement, std::span<const BlockPlace> places);
+
+// Gives buffers that are kept between calls, their views and values written into them the places of the slots.
+void set_state_places(Placement& placement, const Method& method, const State& state);
 
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
                                const DelegateIndex& delegates, const MemoryMap& memory,

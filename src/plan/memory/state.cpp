@@ -66,7 +66,7 @@ class StateBuilder {
       return fail(method, spec.target, "has a different type in another method");
     }
     slot->second.type = input.tensor();
-    slot->second.bank = memory_.pin_of_input(input, spec.target.str()).value_or(any_bank);
+    slot->second.bank = memory_.pin_of_input(method, input, spec.target.str()).value_or(any_bank);
     slot->second.bytes = *bytes;
     return {};
   }
@@ -117,6 +117,12 @@ class Targets {
 };
 
 }  // namespace
+
+const StateSlot* State::slot_of(const Method& method, const Value& input) const {
+  const InputSpec& spec = *input_spec(method, input);
+  const auto slot = spec.has_data() ? slots.find(spec.target) : slots.end();
+  return slot == slots.end() ? nullptr : &slot->second;
+}
 
 Result<State> lay_out_state(const Program& program, const MemoryMap& memory, bool alloc_state) {
   return StateBuilder(program, memory, alloc_state).run();

@@ -35,6 +35,9 @@ struct State {
   std::map<Name, StateSlot, SymbolTextLess> slots;  // by data key
   std::vector<TensorData> initial_values;           // contiguous
   std::vector<std::uint64_t> bank_ends;             // per bank of a MemoryMap: bytes of state at its start
+
+  // Returns the slot of an input that is kept between calls; null for other inputs.
+  const StateSlot* slot_of(const Method& method, const Value& input) const;
 };
 
 // Lays out the state of all methods together, in state_memory. If the caller provides its memory

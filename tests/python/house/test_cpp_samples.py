@@ -27,6 +27,7 @@ GIVEN = {
     "const Executable& executable, const Compiler& compiler",
     "graph.h": "Graph& graph, Value* x, const Type& type, Value* old, Node* dead",
     "inspect.h": "const Program& program",
+    "memory_planner.h": "WriteOptions& options",
     "interpret.h": "const Program& program, const Method& method, std::vector<RuntimeValue> inputs, const Program& lowered, "
     "const Node& relu_node",
     "partitioners.h": "SupportFunction check_add, std::string text, const Program& program, const Method& method, "

@@ -39,6 +39,7 @@ NAME_OPS = {
     "src/quantize/static.cpp": "the ops it makes",
     "src/quantize/static_ops.cpp": "the ops that take and give integers",
     "src/taps.cpp": "the ops it makes, and ExecuTorch's taps",
+    "src/plan/memory/callers_planner.cpp": "the copies that it describes",
     "src/plan/memory/views.cpp": "numbers that are not copied",
 }
 
