@@ -125,6 +125,15 @@ std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backen
 std::unique_ptr<Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
                                                 std::shared_ptr<Raised> raised);
 
+// Options with a planner in Python (depute/planning.py), or null.
+struct PythonOptions {
+  WriteOptions options;
+  SharedObject planner;
+
+  // Returns the options for one call of the compiler, which rethrows what the planner raises.
+  WriteOptions for_call(std::shared_ptr<Raised> raised) const;
+};
+
 // The result of depute.worker_backend(): a compiler that has the worker in addition to the built-in backends,
 // and so owns its process.
 struct WorkerHandle {

@@ -359,8 +359,9 @@ Delegated finish(const Delegated& delegated, const std::vector<ConstantMethod>& 
   });
 }
 
-Executable to_executorch(const Delegated& delegated, const WriteOptions& options) {
+Executable to_executorch(const Delegated& delegated, const PythonOptions& given) {
   Call call({});
+  const WriteOptions options = given.for_call(call.raised());
   return call.run([&] { return depute::to_executorch(delegated, options); });
 }
 
@@ -376,8 +377,9 @@ nb::tuple write(const Executable& executable, const std::string& name) {
 }
 
 // Writes a program that is lowered already.
-nb::tuple emit(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
+nb::tuple emit(const ProgramHandle& handle, const PythonOptions& given, const std::string& name) {
   Call call({});
+  const WriteOptions options = given.for_call(call.raised());
   return file_rows(call.run([&]() -> Result<PteFile> {
     DEPUTE_TRY(Edge edge, call.compiler().edge(clone(*handle.program)));
     DEPUTE_TRY(Delegated delegated, call.compiler().to_backend(std::move(edge), {}));
@@ -507,15 +509,20 @@ nb::object whole(const std::string& backend_id, const ProgramHandle& handle,
 }  // namespace
 
 void bind_compiler(nb::module_& module) {
-  nb::class_<WriteOptions>(module, "WriteOptions")
-      .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
-                          std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                          bool alloc_state, bool stack_traces, std::uint64_t constant_alignment,
-                          const DataFiles& files, const Banks& banks, const MemoryPins& pins) {
-        new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
-                                              alloc_inputs, alloc_outputs, alloc_state, stack_traces,
-                                              constant_alignment, files, banks, pins));
-      });
+  nb::class_<PythonOptions>(module, "WriteOptions")
+      .def(
+          "__init__",
+          [](PythonOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
+             std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs, bool alloc_state,
+             bool stack_traces, std::uint64_t constant_alignment, const DataFiles& files, const Banks& banks,
+             const MemoryPins& pins, const nb::object& planner) {
+            new (self) PythonOptions{write_options(jobs, segments, segment_alignment, delegate_alignment,
+                                                   alloc_inputs, alloc_outputs, alloc_state, stack_traces,
+                                                   constant_alignment, files, banks, pins),
+                                     planner.is_none() ? nullptr : share(planner)};
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+          nb::arg(), nb::arg(), nb::arg(), nb::arg("planner").none());
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

@@ -122,12 +122,14 @@ nb::tuple row_of(const Fault& fault) {
 }
 
 // Returns the fault or None, and a note. `run(bytes, method, inputs)` returns outputs.
-nb::tuple search_fault(const ProgramHandle& handle, const WriteOptions& options, const std::string& method,
+nb::tuple search_fault(const ProgramHandle& handle, const PythonOptions& given, const std::string& method,
                        const nb::list& inputs, double tolerance, std::optional<double> min_snr,
                        const nb::object& gap, const nb::object& run, std::size_t delegates,
                        std::size_t body_calls) {
   const Compiler compiler;
-  Raised raised;
+  const auto shared = std::make_shared<Raised>();
+  Raised& raised = *shared;
+  const WriteOptions options = given.for_call(shared);
   const Accuracy accuracy = accuracy_of(raised, tolerance, min_snr, gap);
   const PteRunner runner = [&](const RunnablePte& pte, const std::string& name,
                                std::span<const RuntimeValue> values) {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _depute
 from ._errors import kind_of
+from .planning import ALGORITHMS, Planner
 
 if TYPE_CHECKING:
     from .graph import Node
@@ -73,10 +74,14 @@ class MemoryPlanningPass:
 
     banks: memories that the plan distributes values to, the fastest first; without any, one arena has room for all.
     pins: (name of a bank, selector of nodes) for values that must lie in one bank, with selectors as in pins of backends.
+    memory_planning_algo: a function that places the values instead of Depute's planner, with the interface of ExecuTorch's
+    (planning.py); "greedy" is Depute's planner, "naive" gives each value bytes of its own.
     """
 
     _SETTINGS = {
-        "memory_planning_algo": _Setting(None, lambda algo: algo is None, "there is only one planning algorithm"),
+        "memory_planning_algo": _Setting(
+            None, lambda algo: callable(algo) or algo in list(ALGORITHMS), 'expected a function, "greedy", "naive" or None'
+        ),
         "allow_lifetime_and_storage_overlap": _Setting(False, lambda _: True, ""),  # only affects a check
         "share_mutable_buffers": _Setting(False, lambda _: True, ""),  # methods of a program always share them
         "alignment": _Setting(16, lambda value: value in (1, 2, 4, 8, 16), "memory is planned in multiples of 16 bytes; banks may have more"),
@@ -92,6 +97,8 @@ class MemoryPlanningPass:
         pins: Iterable[tuple[str, str]] = (),
         **others: Any,
     ) -> None:
+        if callable(alloc_graph_input):
+            raise TypeError("MemoryPlanningPass: pass the algorithm by name, as memory_planning_algo=...")
         self.alloc_graph_input = bool(alloc_graph_input)
         self.alloc_graph_output = bool(alloc_graph_output)
         self.alloc_mutable_buffers = bool(alloc_mutable_buffers)
@@ -99,10 +106,25 @@ class MemoryPlanningPass:
         self.pins = list(pins)
         _take_settings(self, others)
 
+    def run(self, graph_module: Any, graph_signature: Any = None) -> Any:
+        """Overridden by passes that choose memories for values: they set node.meta["spec"].mem_id, then call this.
+
+        graph_module is a torch.fx.GraphModule with a node for each value in planned memory, also of bodies of control flow. Calls
+        have the kernel as their target: torch.ops.aten.add.out.
+        """
+        return graph_module
+
     def __eq__(self, other: object) -> bool:
-        return vars(self) == vars(other) if isinstance(other, MemoryPlanningPass) else NotImplemented
+        return type(self) is type(other) and vars(self) == vars(other) if isinstance(other, MemoryPlanningPass) else NotImplemented
 
     __hash__ = None
+
+
+def _planner(plan, program):
+    """Returns what the compiler asks for places, or None for its own planner."""
+    has_run = type(plan).run is not MemoryPlanningPass.run
+    planner = Planner(plan, program, has_run)
+    return planner if has_run or planner.places_blocks else None
 
 
 def _take_settings(config, given):
@@ -185,6 +207,8 @@ class ExecutorchBackendConfig:
             _refuse_unmet(plan, MemoryPlanningPass._SETTINGS)
         if any(plan != plans[0] for plan in plans):
             raise ValueError("memory_planning_pass: all methods of a program must have the same one")
+        if plans[0].banks and callable(plans[0].memory_planning_algo):
+            raise ValueError("MemoryPlanningPass: banks are for Depute's own planner; leave out the banks or memory_planning_algo")
         return plans[0]
 
     def _data_files(self, program, name):
@@ -222,4 +246,5 @@ class ExecutorchBackendConfig:
             self._data_files(program, name),
             [(bank.name, bank.size, bank.mem_id, bank.alignment or 0) for bank in plan.banks],
             plan.pins,
+            _planner(plan, program),
         )

@@ -22,6 +22,7 @@ from executorch.exir.backend.backend_details import BackendDetails as _BackendDe
 from executorch.exir.backend.compile_spec_schema import CompileSpec as _CompileSpec
 from executorch.exir.backend.partitioner import Partitioner as _TheirPartitioner
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.pass_base import PassResult
 from executorch.exir.passes import MemoryPlanningPass as _MemoryPlanningPass
 from executorch.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
 from executorch.exir.program._program import _transform
@@ -200,13 +201,36 @@ def _memory_plan(plan):
     if not isinstance(plan, _MemoryPlanningPass):
         raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass, not {kind_of(plan)}")
     default, known = _MemoryPlanningPass(), MemoryPlanningPass._SETTINGS
-    _refuse_others(plan, default, (*_MEMORY_SETTINGS, *_MEMORY_STATE, *known))
+    has_run = _overrides(type(plan), _MemoryPlanningPass, "run")
+    own = [name for name in vars(plan) if has_run and not hasattr(default, name)]  # that only its run() reads
+    _refuse_others(plan, default, (*_MEMORY_SETTINGS, *_MEMORY_STATE, *known, *own))
     settings = {name: getattr(plan, name) for name in (*_MEMORY_SETTINGS, *known)}
     if _is_same_suite(plan.memory_planning_algo, default.memory_planning_algo):
         del settings["memory_planning_algo"]
     elif banks := _banks(plan.memory_planning_algo):
         settings["memory_planning_algo"], settings["banks"] = None, banks
-    return MemoryPlanningPass(**settings)
+    return _PassWithRun(plan, settings) if has_run else MemoryPlanningPass(**settings)
+
+
+class _PassWithRun(MemoryPlanningPass):
+    """Calls the run() of a pass that inherits from ExecuTorch's, whose own run() is left out: Depute plans."""
+
+    def __init__(self, theirs, settings):
+        super().__init__(**settings)
+        self._theirs = theirs
+
+    def run(self, graph_module, graph_signature=None):
+        kind = type(self._theirs)
+        self._theirs.__class__ = type(kind.__name__, (kind, _PassWithoutPlan), {})  # super().run() in `kind` is the latter's
+        try:
+            return self._theirs.run(graph_module, graph_signature)
+        finally:
+            self._theirs.__class__ = kind
+
+
+class _PassWithoutPlan(_MemoryPlanningPass):
+    def run(self, graph_module, graph_signature=None):
+        return PassResult(graph_module, True)
 
 
 def _banks(algo):
