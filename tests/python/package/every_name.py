@@ -52,6 +52,13 @@ class TanPartitioner(depute.Partitioner):
         return depute.PartitionResult(exported_program, tags)
 
 
+class Pools(depute.MemoryPlanningPass):
+    def run(self, graph_module: Any, graph_signature: Any = None) -> Any:
+        for node in graph_module.graph.nodes:
+            node.meta["spec"]
+        return super().run(graph_module, graph_signature)
+
+
 def places(graph: depute.Graph) -> list[str]:
     found: list[str] = []
     for node in graph.nodes:
@@ -86,6 +93,7 @@ def main(folder: Path) -> None:
     sram: depute.Bank = depute.Bank("sram", 1 << 24, 1)
     config = depute.ExecutorchBackendConfig(depute.MemoryPlanningPass(alloc_graph_input=False, banks=[sram]), segment_alignment=4096)
     written: depute.ExecutorchProgramManager = edge.to_executorch(config)
+    edge.to_executorch(depute.ExecutorchBackendConfig(Pools(memory_planning_algo="naive")))
     written.save(folder / "model.pte")
     ledger: depute.ByteLedger = depute.size(folder / "model.pte")
     print(ledger.bytes, ledger.kinds, sorted(depute.backends()))

@@ -21,7 +21,6 @@ from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDe
 from executorch.exir.backend.utils import tag_constant_data
 from executorch.exir.dialects._ops import ops as upstream_ops
 from executorch.exir.dynamic_shape import DynamicMemoryPlanningMode
-from executorch.exir.memory_planning import greedy
 from executorch.exir.pass_base import ExportPass
 from executorch.exir.passes import MemoryPlanningPass, ToOutVarPass
 from executorch.exir.passes.propagate_device_config import PropagateDeviceConfig
@@ -174,7 +173,6 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
         ({"propagate_device_config": PropagateDeviceConfig(skip_h2d_for_method_inputs=True)}, "propagate_device_config"),
         ({"remove_view_copy": False}, "ExecutorchBackendConfig.remove_view_copy"),
         ({"external_mutable_weights": True}, "ExecutorchBackendConfig.external_mutable_weights"),
-        ({"memory_planning_pass": MemoryPlanningPass(greedy)}, "MemoryPlanningPass.memory_planning_algo"),
         ({"memory_planning_pass": MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
     ):
         with pytest.raises(ValueError, match=f"{name} is .* no counterpart"):
