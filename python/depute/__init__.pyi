@@ -4,8 +4,8 @@ from ._named_data import NamedDataStore as NamedDataStore
 from ._serve import serve_backend as serve_backend
 from ._verify import Verification as Verification, verify as verify
 from .backend import BackendDetails as BackendDetails, DelegateMappingBuilder as DelegateMappingBuilder, PreprocessResult as PreprocessResult
-from .bundle import BundledProgram as BundledProgram, MethodTestCase as MethodTestCase, MethodTestSuite as MethodTestSuite, serialize_from_bundled_program_to_flatbuffer as serialize_from_bundled_program_to_flatbuffer
-from .etrecord import ETRecord as ETRecord
+from .bundle import BundledProgram as BundledProgram, MethodTestCase as MethodTestCase, MethodTestSuite as MethodTestSuite, deserialize_from_flatbuffer_to_bundled_program as deserialize_from_flatbuffer_to_bundled_program, serialize_from_bundled_program_to_flatbuffer as serialize_from_bundled_program_to_flatbuffer
+from .etrecord import ETRecord as ETRecord, generate_etrecord as generate_etrecord
 from .graph import Graph as Graph, GraphModule as GraphModule, Node as Node, Op as Op, Source as Source, exir_ops as exir_ops
 from .integer_io import QuantizeInputs as QuantizeInputs, QuantizeOutputs as QuantizeOutputs, extract_io_quant_params as extract_io_quant_params
 from .ledger import ByteLedger as ByteLedger, size as size

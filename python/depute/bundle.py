@@ -68,18 +68,16 @@ class BundledProgram:
         self.method_test_suites = sorted(method_test_suites, key=lambda suite: suite.method_name)
         self._file = None if pte_file_path is None else existing(pte_file_path)
         self._reference = reference
-        self._content = self._external = None  # made on first use
+        self._content, self._external = self._made("program.bpte")  # at once, so that errors come early
 
     @property
     def buffer(self) -> bytes:
         """The .bpte file as bytes."""
-        if self._content is None:
-            self._content, self._external = self._made("program.bpte")
         return self._content
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the .bpte, and the program's .ptd files next to it, named after it. Each file appears only when complete."""
-        content, external = self.buffer, self._external
+        content, external = self._content, self._external
         if external:  # the program contains the names of its .ptd files, which depend on its own name
             content, external = self._made(os.fspath(path))
         for name, of_file in external.items():
@@ -101,6 +99,13 @@ class BundledProgram:
 def serialize_from_bundled_program_to_flatbuffer(bundled_program: BundledProgram) -> bytes:
     """Returns the .bpte file as bytes."""
     return bundled_program.buffer
+
+
+def deserialize_from_flatbuffer_to_bundled_program(flatbuffer: bytes) -> Any:
+    """Returns a .bpte file as an object of ExecuTorch's schema: method_test_suites and program. Needs executorch."""
+    from executorch.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program as read
+
+    return read(flatbuffer)
 
 
 def _leaves(values):

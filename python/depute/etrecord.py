@@ -10,14 +10,16 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from . import _depute
 from ._errors import kind_of
 from ._named_data import as_bytes
-from .program import Method, Program, write_whole
+from .program import Method, Program, as_one_program, write_whole
 
 
 class ETRecord:
@@ -26,13 +28,15 @@ class ETRecord:
     ExecutorchProgramManager.get_etrecord() makes it. Neither torch nor executorch is needed to save it.
     """
 
-    def __init__(self, exported: Any, edge: Any, executable: Any) -> None:
-        self._exported, self._edge, self._executable = exported, edge, executable
+    def __init__(self, exported: Any, edge: Any, executable: Any, extra: Mapping[str, Any] | None = None) -> None:
+        self._exported, self._edge, self._executable, self._extra = exported, edge, executable, dict(extra or {})
         self._representative_inputs = self._reference_outputs = None
 
     @property
     def exported_program(self) -> Method | None:
-        """The method "forward" of the exported program, or its only one; None if there are others."""
+        """The method "forward" of the exported program, or its only one; None if there are others, or no program."""
+        if self._exported is None:
+            return None
         methods = Program(self._exported).methods
         return methods.get("forward") or (next(iter(methods.values())) if len(methods) == 1 else None)
 
@@ -53,11 +57,53 @@ class ETRecord:
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Writes the ETRecord to a file, which appears only when it is complete, or to an open binary file."""
-        content = _depute.etrecord(self._executable, self._exported, self._edge, self._representative_inputs, self._reference_outputs)
+        content = self._bytes(self._exported, self._representative_inputs, self._reference_outputs)
+        for name, program in self._extra.items():
+            for method in program.methods:
+                content = self._with_extra(content, f"{name}/{method}", program._native.only_method(method))
         if isinstance(path, (str, os.PathLike)):
             write_whole(path, content)
         else:
             path.write(content)
+
+    def _bytes(self, exported, inputs=None, outputs=None):
+        return _depute.etrecord(self._executable, exported, self._edge, inputs, outputs)
+
+    def _with_extra(self, content, name, exported):
+        """Returns the record with one more program, whose entries are those of an exported program under another name."""
+        whole = io.BytesIO(content)
+        with zipfile.ZipFile(io.BytesIO(self._bytes(exported))) as alone, zipfile.ZipFile(whole, "a") as record:
+            for entry in alone.namelist():
+                if entry.startswith("exported_program"):
+                    record.writestr(zipfile.ZipInfo(entry.replace("exported_program", name, 1)), alone.read(entry))
+        return whole.getvalue()
+
+
+def generate_etrecord(
+    et_record: str | os.PathLike[str] | IO[bytes],
+    edge_dialect_program: Any,
+    executorch_program: Any,
+    exported_program: Any = None,
+    extra_recorded_export_modules: Mapping[str, Any] | None = None,
+) -> None:
+    """Writes the ETRecord of a program that was lowered without generate_etrecord=True.
+
+    edge_dialect_program: the EdgeProgramManager of to_edge(), before parts are delegated. executorch_program: the
+    ExecutorchProgramManager that to_executorch() made of it, or a BundledProgram with that. exported_program: the program
+    before to_edge, or a dict by method, which Inspector needs for its numeric gap. extra_recorded_export_modules: more
+    programs, by name.
+    """
+    if not hasattr(edge_dialect_program, "_stage"):
+        raise TypeError(f"edge_dialect_program: expected an EdgeProgramManager of depute, not {kind_of(edge_dialect_program)}")
+    program = executorch_program.executorch_program if hasattr(executorch_program, "method_test_suites") else executorch_program
+    if not hasattr(program, "_executable"):
+        raise TypeError(f"executorch_program: expected an ExecutorchProgramManager of depute, or a BundledProgram with one, not {kind_of(program)}")
+    exported = None if exported_program is None else as_one_program(exported_program)._native
+    extra = {name: as_one_program(given) for name, given in (extra_recorded_export_modules or {}).items()}
+    for name, recorded in {"edge_dialect_program": edge_dialect_program.program, **extra}.items():
+        if recorded.lowered_modules():
+            raise ValueError(f"{name}: parts of it are delegated, which no ETRecord can hold; give the manager before to_backend()")
+    ETRecord(exported, edge_dialect_program.program._native, program._executable, extra).save(et_record)
 
 
 def _values(value, what):

@@ -110,11 +110,13 @@ class EdgeProgramManager(_Manager):
     def _make_report(self):
         return _depute.explained(self._stage, self._notes)
 
-    def transform(self, passes: Any) -> EdgeProgramManager:
+    def transform(self, passes: Any, compile_config: Any = None) -> EdgeProgramManager:
         """Applies passes in order: functions from a Program to a Program (or to None for no change), or ExecuTorch's
-        passes. A dict maps methods to passes; these receive a program with that method only."""
+        passes and pass managers. A dict maps methods to passes; these receive a program with that method only.
+        compile_config: only as in ExecuTorch."""
         from ._callbacks import transform
 
+        _edge_config(compile_config)
         stage, applied = self._stage, _passes(passes, self.program)
         for each in applied:
             stage = _depute.to_edge(transform(each, stage.program), self._preserved, [], [], False)
@@ -324,7 +326,7 @@ def to_edge_transform_and_lower(
 
     programs: as in to_edge. partitioner: the name of a backend, depute.partitioner(...), a Partitioner, a list of
     them (requested in order) or a dict by method. transform_passes: functions from a Program to a Program that run before
-    partitioning, or ExecuTorch's passes, or a dict of them by method. constant_methods: {name: value or list of
+    partitioning, or ExecuTorch's passes and pass managers, or a dict of them by method. constant_methods: {name: value or list of
     values}. generate_etrecord: as in to_edge.
 
     Depute's own arguments. joint_planning: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
@@ -457,22 +459,30 @@ def _edge(given):
 
 
 def _passes(passes, program):
-    """Returns a list of functions from a Program to a Program. Takes one pass, several, or a dict of them by method."""
-    if isinstance(passes, dict):
-        for name in passes:
-            if name not in program.methods:
-                raise KeyError(f"passes for the unknown method {name!r}; the methods are {', '.join(program.methods)}")
-        return [_pass_of_method(each, name) for name, of_method in passes.items() for each in _passes(of_method, program)]
+    """Returns a list of functions from a Program to a Program. Takes what _listed() takes, or a dict of that by method."""
+    if not isinstance(passes, dict):
+        return _listed(passes)
+    for name in passes:
+        if name not in program.methods:
+            raise KeyError(f"passes for the unknown method {name!r}; the methods are {', '.join(program.methods)}")
+    return [_pass_of_method(each, name) for name, of_method in passes.items() for each in _listed(of_method)]
+
+
+def _listed(passes):
+    """Returns a list of functions from a Program to a Program. Takes one pass or pass manager, several, or None."""
     if passes is None:
         return []
-    passes = list(passes) if isinstance(passes, (list, tuple)) else [passes]
-    return [_checked_pass(each) for each in passes]
+    found = []
+    for each in passes if isinstance(passes, (list, tuple)) else [passes]:
+        managed = adapted("pass_manager", each)
+        found += [each] if managed is each else managed
+    return [_checked_pass(each) for each in found]
 
 
 def _checked_pass(function):
     if not callable(function):
         raise TypeError(f"a pass must be a function from a Program to a Program, not {kind_of(function)}")
-    return adapted("transform", function)  # of a pass over a GraphModule
+    return adapted("transform", function)  # of a pass over a GraphModule or an ExportedProgram
 
 
 def _pass_of_method(function, name):

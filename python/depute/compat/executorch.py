@@ -25,13 +25,14 @@ from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.pass_base import PassResult
 from executorch.exir.passes import MemoryPlanningPass as _MemoryPlanningPass
 from executorch.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
-from executorch.exir.program._program import _transform
+from executorch.exir.program._program import _transform, _transform_with_pass_manager, lift_constant_tensor_pass
 from executorch.exir.tensor import enum_to_scalar_map
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 from torch.export.graph_signature import OutputKind
+from torch.fx.passes.infra.pass_manager import PassManager as _PassManager
 
 from .. import _depute
-from .._adapters import register
+from .._adapters import parameter_class, register
 from .._errors import Error, kind_of
 from .._to_torch import exported_program_of
 from ..backend import BackendDetails, NamedDataStore, PreprocessResult
@@ -258,25 +259,58 @@ def _refuse_others(given, default, known):
 
 
 def transform(*passes):
-    """Combines ExecuTorch passes over graph modules, in order, to one pass for transform_passes and transform().
+    """Combines ExecuTorch's passes and pass managers, in order, to one pass for transform_passes and transform().
 
     The passes receive each method in the Edge dialect; no part may be delegated yet.
     """
-    for each in passes:
-        if not callable(each) or isinstance(each, type):
-            raise TypeError(f"expected a pass over a GraphModule, not {kind_of(each)}")
+    _check_passes(passes)
     if len(passes) == 1 and type(passes[0]).__module__ == "executorch.exir.passes.quantize_io_pass":
         return _integer_io(passes[0])
 
-    def transformed(program):
+    def transformed(program: Program) -> Program:
         if program.lowered_modules():
             raise Error("compat", "", "passes of ExecuTorch must run before to_backend()", "pass them as transform_passes")
         for name in program.methods:
             refuse_split_state(program, name, "lower the methods as separate programs, or change the model")
-        methods = {name: _transform(edge_program(method), *passes) for name, method in program.methods.items()}
+        # Tensors that passes add to a module become buffers of the program.
+        methods = {name: lift_constant_tensor_pass(_applied(passes, edge_program(method))) for name, method in program.methods.items()}
         return as_one_program({name: from_torch(method) for name, method in methods.items()})
 
     return transformed
+
+
+def _check_passes(passes):
+    for each in passes:
+        if not callable(each) or isinstance(each, (type, torch.nn.Module)):
+            raise TypeError(f"expected a pass over a GraphModule, not {kind_of(each)}")
+
+
+def _applied(passes, program):
+    if not any(isinstance(each, _PassManager) for each in passes):
+        return _transform(program, *passes)
+    for each in passes:
+        program = _transform_with_pass_manager(program, each) if isinstance(each, _PassManager) else _transform(program, each)
+    return program
+
+
+def managed_passes(manager):
+    """Returns the passes of a pass manager of torch or ExecuTorch: itself, if all of them are over graph modules.
+
+    Otherwise one by one, in its order and as often as it has steps, with functions that take a Program as they are. A
+    function without an annotation takes a GraphModule, as in ExecuTorch.
+    """
+    if isinstance(manager, type):
+        raise TypeError(f"expected a pass manager, not the class {manager.__name__}")
+    manager.solve_constraints()
+    passes = [getattr(each, "__wrapped__", each) for each in manager.passes]
+    _check_passes(passes)
+    if not any(map(_is_of_depute, passes)):
+        return [manager]
+    return [each if _is_of_depute(each) else transform(each) for each in passes] * manager.steps
+
+
+def _is_of_depute(given):
+    return issubclass(parameter_class(given), Program) or type(given).__module__ == "executorch.exir.passes.quantize_io_pass"
 
 
 def _integer_io(theirs):
@@ -473,4 +507,4 @@ def _content(buffer, entry):
     return _depute.make_constant(dtype, list(layout.sizes), bytes(buffer))
 
 
-register(partitioner=partitioner, backend=backend, backend_config=backend_config, transform=transform)
+register(partitioner=partitioner, backend=backend, backend_config=backend_config, pass_manager=managed_passes, transform=transform)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import dacite
 import pytest
-from harness import MODELS, depute, sample
+from harness import MODELS, SUPPORTED, depute, lower, sample
 from model_explorer import graph_builder
 from report_pages import Browser
 
@@ -123,6 +123,29 @@ def test_model_explorer_itself_opens_it(tmp_path):
     finally:
         server.terminate()
         server.wait(timeout=30)
+
+
+@pytest.mark.parametrize("options", ["--backend xnnpack", "--backend xnnpack --inline-delegates", "--backend xnnpack --ptd data.ptd", "--stack-traces"])
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_the_adapter_for_programs_reads_what_depute_writes(name, options, tmp_path):
+    """Arm's adapter of Model Explorer has the nodes of `depute graph`, and a graph for each delegate."""
+    adapter = pytest.importorskip("pte_adapter_model_explorer.main").PTEAdapter()
+    pte = tmp_path / "program.pte"
+    lower(sample(name), pte, *options.replace("data.ptd", str(tmp_path / "data.ptd")).split())
+    programs, *delegates = adapter.convert(str(pte), {})["graphCollections"]
+    ours = {graph["id"]: [node["label"] for node in graph["nodes"] if node["id"].startswith("instruction")] for graph in drawn(pte)["graphs"]}
+    assert [graph.id for graph in programs.graphs] == list(ours)
+    calls = 0
+    for graph in programs.graphs:
+        instructions = [node.label for node in graph.nodes if node.namespace == graph.id]
+        for label, known in zip(instructions, ours[graph.id], strict=True):  # without the overload: aten::tan.out
+            assert label == known.split(".")[0] or label.lower().startswith(known), (label, known)
+        names = {node.id for node in graph.nodes}
+        assert all(edge.sourceNodeId in names for node in graph.nodes for edge in node.incomingEdges)
+        calls += instructions.count("XnnpackBackend")
+    payloads = [graph for collection in delegates for graph in collection.graphs]
+    assert len(payloads) == calls and (calls > 0) == ("xnnpack" in options)
+    assert all(len(graph.nodes) > 2 for graph in payloads)  # nodes beside the inputs and the outputs
 
 
 def test_a_pte_is_drawn_by_its_instructions(tmp_path):

@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,36 @@ def test_the_index_lists_every_page():
     index = (ROOT / "docs" / "README.md").read_text()
     pages = {path.name for path in (ROOT / "docs").iterdir() if path.is_file()} - {"README.md"}
     assert pages == set(re.findall(r"\]\(([\w.-]+\.(?:md|json))\)", index))
+
+
+def tests_by_name() -> Counter:
+    """How often each test occurs: SUITE.NAME in C++, FILE.NAME in Python."""
+    names = []
+    for folder in ("unit", "conformance"):
+        for path in (ROOT / "tests" / folder).rglob("*.cpp"):
+            names += map(".".join, re.findall(r"\bTEST(?:_F|_P)?\((\w+), (\w+)\)", path.read_text()))
+    for path in (ROOT / "tests" / "python").rglob("test_*.py"):
+        names += [f"{path.stem}.{name}" for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE)]
+    return Counter(names)
+
+
+def rows_of_features() -> list[list[str]]:
+    """The cells of each row: number, feature, Depute, tests."""
+    page = (ROOT / "docs" / "features.md").read_text()
+    return [row.split(" | ") for row in re.findall(r"^\| (\d.*) \|$", page, re.MULTILINE)]
+
+
+def test_each_feature_has_a_test_or_no_place():
+    known, rows = tests_by_name(), rows_of_features()
+    assert [int(number) for number, *_ in rows] == list(range(1, 104))
+    for number, _feature, answer, tests in rows:
+        assert re.match(r"(yes|partly: |no: |no, |–: )", answer), number
+        if tests == "–":
+            assert answer.startswith("–: "), number
+            continue
+        for test in tests.split(", "):
+            there = (ROOT / test.strip("`")).is_file() if test.startswith("`") else known[test] == 1
+            assert there, f"row {number}: {test}"
 
 
 def test_the_page_on_dependencies_lists_what_is_installed():
