@@ -52,11 +52,12 @@ class Writer {
   Offset<void> write_concat(const XnnNode& node);
   Offset<void> write_reshape(const XnnNode& node);
   Offset<void> write_transpose(const XnnNode& node);
-  template <typename Visit>
-  void for_each_used_value(Visit&& visit) const;
+  void number_values();
+  std::uint32_t number(ValueId id) const { return id == no_value ? no_value : numbers_[id]; }
   std::shared_ptr<const Storage> with_header() const;
 
   const XnnGraph& graph_;
+  std::vector<std::uint32_t> numbers_;  // of values in the payload; no_value: not written
   FlatBufferBuilder builder_;
   std::unordered_map<std::string, std::uint32_t> rows_;
   std::vector<Offset<wire::Constant>> constants_;
@@ -91,7 +92,7 @@ Offset<wire::Value> Writer::write_value(ValueId id) {
   const std::uint32_t row = value.constant ? constant_row(*value.constant) : 0;
   const std::uint32_t flags = (value.is_input ? 1U : 0U) | (value.is_output ? 2U : 0U);
   auto tensor = wire::CreateTensorDirect(builder_, data_type(value), static_cast<std::uint32_t>(dims.size()),
-                                         &dims, row, value.external_id, flags, id);
+                                         &dims, row, value.external_id, flags, numbers_[id]);
   if (std::holds_alternative<std::monostate>(value.quantization))
     return wire::CreateValue(builder_, wire::ValueUnion::Tensor, tensor.Union());
   const auto [kind, body] = write_quantization(value.quantization);
@@ -130,23 +131,23 @@ Offset<void> Writer::write_window(const XnnNode& node) {
   if (!is_convolution(node.kind)) {
     return wire::CreatePooling(builder_, w.padding_top, w.padding_right, w.padding_bottom, w.padding_left,
                                w.kernel.height, w.kernel.width, w.stride.height, w.stride.width,
-                               w.dilation.height, w.dilation.width, node.inputs[0], node.output, node.flags)
+                               w.dilation.height, w.dilation.width, number(node.inputs[0]), number(node.output), node.flags)
         .Union();
   }
   return wire::CreateConvolution(builder_, w.padding_top, w.padding_right, w.padding_bottom, w.padding_left,
                                  w.kernel.height, w.kernel.width, w.stride.height, w.stride.width,
                                  w.dilation.height, w.dilation.width, w.group_input_channels,
                                  w.group_output_channels, w.groups, w.adjustment.height, w.adjustment.width,
-                                 node.inputs[0], node.inputs[1], node.inputs[2], node.output, node.flags)
+                                 number(node.inputs[0]), number(node.inputs[1]), number(node.inputs[2]), number(node.output), node.flags)
       .Union();
 }
 
 Offset<void> Writer::write_concat(const XnnNode& node) {
   std::array<ValueId, 5> inputs;
   inputs.fill(no_value);
-  std::ranges::copy(node.inputs, inputs.begin());
+  std::ranges::transform(node.inputs, inputs.begin(), [&](ValueId id) { return number(id); });
   return wire::CreateConcat(builder_, node.get<Axis>().dim, inputs[0], inputs[1], inputs[2], inputs[3],
-                            node.output, node.flags, inputs[4])
+                            number(node.output), node.flags, inputs[4])
       .Union();
 }
 
@@ -156,15 +157,15 @@ Offset<void> Writer::write_reshape(const XnnNode& node) {
   for (const SymInt& size : graph_.values[node.output].sizes) {
     shape.push_back(size.is_constant() ? static_cast<std::uint32_t>(size.value()) : 0);
   }
-  return wire::CreateReshapeDirect(builder_, static_cast<std::uint32_t>(shape.size()), &shape, node.inputs[0],
-                                   node.output, node.flags)
+  return wire::CreateReshapeDirect(builder_, static_cast<std::uint32_t>(shape.size()), &shape, number(node.inputs[0]),
+                                   number(node.output), node.flags)
       .Union();
 }
 
 Offset<void> Writer::write_transpose(const XnnNode& node) {
   std::vector<std::uint32_t> perm = to_numbers(node.get<Order>());
-  return wire::CreateTransposeDirect(builder_, static_cast<std::uint32_t>(perm.size()), &perm, node.inputs[0],
-                                     node.output, node.flags)
+  return wire::CreateTransposeDirect(builder_, static_cast<std::uint32_t>(perm.size()), &perm, number(node.inputs[0]),
+                                     number(node.output), node.flags)
       .Union();
 }
 
@@ -172,35 +173,35 @@ Offset<void> Writer::write_body(const XnnNode& node) {
   using enum NodeKind;
   switch (node.kind) {
     case FullyConnected:
-      return wire::CreateFullyConnected(builder_, node.inputs[0], node.inputs[1], node.inputs[2], node.output,
+      return wire::CreateFullyConnected(builder_, number(node.inputs[0]), number(node.inputs[1]), number(node.inputs[2]), number(node.output),
                                         node.flags)
           .Union();
     case Transpose:
       return write_transpose(node);
     case ResizeBilinear: {
       const auto& size = node.get<TargetSize>();
-      return wire::CreateResizeBilinear(builder_, size.height, size.width, node.inputs[0], node.output,
+      return wire::CreateResizeBilinear(builder_, size.height, size.width, number(node.inputs[0]), number(node.output),
                                         node.flags)
           .Union();
     }
     case ConstantPad: {
       const auto& pad = node.get<PadWidths>();
-      return wire::CreateConstantPadDirect(builder_, &pad.before, &pad.after, pad.value, node.inputs[0],
-                                           node.output, node.flags)
+      return wire::CreateConstantPadDirect(builder_, &pad.before, &pad.after, pad.value, number(node.inputs[0]),
+                                           number(node.output), node.flags)
           .Union();
     }
     case Slice: {
       const auto& range = node.get<SliceRange>();
       return wire::CreateSliceDirect(builder_, static_cast<std::uint32_t>(range.offsets.size()),
-                                     &range.offsets, &range.sizes, node.inputs[0], node.output, node.flags)
+                                     &range.offsets, &range.sizes, number(node.inputs[0]), number(node.output), node.flags)
           .Union();
     }
     case Leaky:
-      return wire::CreateLeaky(builder_, node.get<Coefficient>().value, node.inputs[0], node.output,
+      return wire::CreateLeaky(builder_, node.get<Coefficient>().value, number(node.inputs[0]), number(node.output),
                                node.flags)
           .Union();
     case Elu:
-      return wire::CreateElu(builder_, node.get<Coefficient>().value, node.inputs[0], node.output, node.flags)
+      return wire::CreateElu(builder_, node.get<Coefficient>().value, number(node.inputs[0]), number(node.output), node.flags)
           .Union();
     case Reshape:
       return write_reshape(node);
@@ -219,11 +220,11 @@ Offset<void> Writer::write_body(const XnnNode& node) {
       break;
   }
   if (is_binary(node.kind) || node.kind == BatchMatrixMultiply) {
-    return wire::CreateBinary(builder_, node.inputs[0], node.inputs[1], node.output, node.flags).Union();
+    return wire::CreateBinary(builder_, number(node.inputs[0]), number(node.inputs[1]), number(node.output), node.flags).Union();
   }
   CHECK(is_unary(node.kind) || node.kind == Softmax || node.kind == GlobalAvgPooling2d)
       << static_cast<int>(node.kind);
-  return wire::CreateUnary(builder_, node.inputs[0], node.output, node.flags).Union();
+  return wire::CreateUnary(builder_, number(node.inputs[0]), number(node.output), node.flags).Union();
 }
 
 Offset<wire::Node> Writer::write_node(const XnnNode& node, std::uint32_t index) {
@@ -233,17 +234,19 @@ Offset<wire::Node> Writer::write_node(const XnnNode& node, std::uint32_t index) 
   return wire::CreateNode(builder_, static_cast<wire::NodeUnion>(node.kind), body, index, range);
 }
 
-template <typename Visit>
-void Writer::for_each_used_value(Visit&& visit) const {
-  std::vector<bool> is_used(graph_.values.size(), false);
+// Passes leave values that no node uses. Viewers of payloads take the number of a value for its index among those that
+// are written.
+void Writer::number_values() {
+  numbers_.assign(graph_.values.size(), no_value);
   for (const XnnNode& node : graph_.nodes) {
-    is_used[node.output] = true;
+    numbers_[node.output] = 0;
     for (ValueId input : node.inputs) {
-      if (input != no_value) is_used[input] = true;
+      if (input != no_value) numbers_[input] = 0;
     }
   }
-  for (ValueId id = 0; id < graph_.values.size(); ++id) {
-    if (is_used[id]) visit(id);
+  std::uint32_t next = 0;
+  for (std::uint32_t& number : numbers_) {
+    if (number != no_value) number = next++;
   }
 }
 
@@ -270,11 +273,13 @@ Payload Writer::run() {
   std::vector<Offset<wire::Value>> values;
   std::vector<std::uint32_t> inputs;
   std::vector<std::uint32_t> outputs;
-  for_each_used_value([&](ValueId id) {
+  number_values();
+  for (ValueId id = 0; id < graph_.values.size(); ++id) {
+    if (numbers_[id] == no_value) continue;
     values.push_back(write_value(id));
-    if (graph_.values[id].is_input) inputs.push_back(id);
-    if (graph_.values[id].is_output) outputs.push_back(id);
-  });
+    if (graph_.values[id].is_input) inputs.push_back(numbers_[id]);
+    if (graph_.values[id].is_output) outputs.push_back(numbers_[id]);
+  }
   std::vector<Offset<wire::Node>> nodes;
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) nodes.push_back(write_node(graph_.nodes[i], i));
   std::uint32_t external_count = 0;

@@ -159,6 +159,35 @@ def test_a_delegate_is_compared_by_its_outputs(tmp_path):
     assert all(0 < max(gap) < 1 for gap in delegates["gap"])  # quantized, and near
 
 
+class Chain(torch.nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        torch.manual_seed(0)
+        self.fc = torch.nn.Linear(8, 8)
+        self.fc.weight.data *= scale
+
+    def forward(self, x):
+        return torch.tanh(self.fc(x))
+
+
+@pytest.mark.parametrize("partitioner", [None, "xnnpack"])
+def test_gaps_are_those_that_verify_tells(partitioner, tmp_path):
+    """The record of a model, and a trace of one with other weights."""
+    inputs = (torch.rand(3, 8),)
+    right, other = (torch.export.export(Chain(scale).eval(), inputs) for scale in (1, 1.05))
+    record, program = lowered(partitioner, right).get_etrecord(), lowered(partitioner, other)
+    dump, tensors = traced(program, tmp_path, inputs)
+    record.update_representative_inputs(inputs)
+    record.save(tmp_path / "m.etrecord")
+    found = Inspector(etdump_path=dump, debug_buffer_path=tensors, etrecord=str(tmp_path / "m.etrecord"))
+    for distance, own in {"MSE": lambda a, b: (a - b).square().mean(), "L1": lambda a, b: (a - b).abs().sum()}.items():
+        gap = found.calculate_numeric_gap(distance)["gap"].iloc[-1][0]
+        told = depute.verify(right, program.buffer, inputs, comparator=own).outputs[0]
+        assert told.gap > 1e-5 and told.gap == pytest.approx(float(gap), rel=1e-3)
+    ratio = found.calculate_numeric_gap("SNR")["gap"].iloc[-1][0]
+    assert depute.verify(right, program.buffer, inputs).outputs[0].snr == pytest.approx(float(ratio), rel=1e-3)
+
+
 class Flattening(torch.nn.Module):
     """A product of which the runtime computes a matrix: reshaping it costs nothing and is no instruction."""
 

@@ -115,8 +115,9 @@ TEST(MemoryPlanner, StateIsOneBlockOfAllMethods) {
   EXPECT_EQ(seen[3].method, "get");
   for (const ExecutionPlan& method : plan->methods) {
     for (const PlanTensor& tensor : method.tensors) {
-      if (tensor.name == "count")
+      if (tensor.name == "count") {
         EXPECT_EQ(std::pair(tensor.memory_id, tensor.memory_offset), std::pair(1U, std::uint64_t{0}));
+      }
     }
   }
   EXPECT_THAT(plan->methods[0].memory_sizes, ElementsAre(0, 192));
