@@ -83,10 +83,12 @@ class Interpreter {
 };
 
 // name, absolute, relative, snr, gap, is right, note, text
-using ErrorRow = std::tuple<std::string, double, double, double, std::optional<double>, bool, std::string, std::string>;
+using ErrorRow =
+    std::tuple<std::string, double, double, double, std::optional<double>, bool, std::string, std::string>;
 
 ErrorRow row_of(const OutputError& error) {
-  return {error.name, error.absolute, error.relative, error.snr, error.gap, error.is_right, error.note, str(error)};
+  return {error.name, error.absolute, error.relative, error.snr,
+          error.gap,  error.is_right, error.note,     str(error)};
 }
 
 // `gap(expected, actual)` returns a number, or is None.
@@ -159,8 +161,7 @@ void bind_verify(nb::module_& module) {
              nb::arg("min_snr").none(), nb::arg("gap").none());
   module.def("find_fault", &search_fault, nb::arg("program"), nb::arg("options"), nb::arg("method"),
              nb::arg("inputs"), nb::arg("tolerance"), nb::arg("min_snr").none(), nb::arg("gap").none(),
-             nb::arg("run"), nb::arg("delegates"),
-             nb::arg("body_calls"));
+             nb::arg("run"), nb::arg("delegates"), nb::arg("body_calls"));
   // A constant with these bytes in row-major order.
   module.def("make_constant",
              [](const std::string& dtype, const std::vector<std::int64_t>& shape, nb::bytes bytes) {

@@ -175,8 +175,7 @@ Result<Exported> Compiler::quantize(Exported exported, const LowerOptions& optio
   return guarded([&] { return quantize_with(std::move(exported), options, registry_); });
 }
 
-Result<Exported> Compiler::tap(Exported exported, const LowerOptions& options,
-                               std::vector<Tap>* taps) const {
+Result<Exported> Compiler::tap(Exported exported, const LowerOptions& options, std::vector<Tap>* taps) const {
   return guarded([&]() -> Result<Exported> {
     if (options.taps.empty()) return exported;
     const bool is_quantized = Stages::is_quantized(exported);

@@ -65,7 +65,8 @@ Value* percentile_of(Builder& b, Value* x) {
   const SymInt elements = product(x->tensor().sizes);
   if (!elements.is_constant()) {
     b.fail({.code = "taps",
-            .message = fmt::format("p99_abs of %{}, whose sizes are dynamic, cannot be computed", x->name().str()),
+            .message =
+                fmt::format("p99_abs of %{}, whose sizes are dynamic, cannot be computed", x->name().str()),
             .hint = "list other numbers"});
     return nullptr;
   }
@@ -102,8 +103,9 @@ Status check_numbers(const TapRule& rule) {
   const auto unknown = std::ranges::find(rule.numbers, nullptr, find_number);
   if (unknown == rule.numbers.end()) return {};
   const std::vector<std::string> known = tap_numbers();
-  return failure("usage", "--tap", fmt::format("'{}': '{}' is no number of a tensor", rule.text, *unknown),
-                 did_you_mean(*unknown, known, fmt::format("expected full, stats, or {}", fmt::join(known, ", "))));
+  return failure(
+      "usage", "--tap", fmt::format("'{}': '{}' is no number of a tensor", rule.text, *unknown),
+      did_you_mean(*unknown, known, fmt::format("expected full, stats, or {}", fmt::join(known, ", "))));
 }
 
 // --- where the taps are
@@ -190,10 +192,10 @@ class Tapper {
     for (Node* node : nodes) {
       // What quantizes and dequantizes belongs to the layers around it: their values are tapped.
       if (node->def() != nullptr && node->def()->is(OpFlag::Quantization)) continue;
+      if (is_of_tap(*node)) continue;  // of a program that has taps already
       const TapRule* rule = rule_for(*node);
       for (Value* result : node->results()) {
         if (rule == nullptr || !has_numbers(*result)) continue;
-        is_used_[static_cast<std::size_t>(rule - rules_.data())] = true;
         TRY(Value * output, add_tap(*method.graph, after_quantization(*result), rule->numbers));
         Tap tap = describe(method, *result, *rule);
         tap.output = static_cast<std::size_t>(of_user) + taps_.size() - before;
@@ -208,10 +210,17 @@ class Tapper {
     return {};
   }
 
-  const TapRule* rule_for(const Node& node) const {
-    const auto found = std::ranges::find_if(
-        rules_, [&](const TapRule& rule) { return !rule.nodes || rule.nodes->selects(node); });
-    return found == rules_.end() ? nullptr : &*found;
+  // The first rule that selects the node. Further ones are no mistakes.
+  const TapRule* rule_for(const Node& node) {
+    const TapRule* first = nullptr;
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      if (rules_[i].nodes && !rules_[i].nodes->selects(node)) continue;
+      is_used_[i] = is_used_[i] || std::ranges::any_of(std::as_const(node).results(), [](const Value* result) {
+        return has_numbers(*result);
+      });
+      if (first == nullptr) first = &rules_[i];
+    }
+    return first;
   }
 
   static Tap describe(const Method& method, const Value& value, const TapRule& rule) {
@@ -231,10 +240,10 @@ class Tapper {
   Failure nothing_selected(const TapRule& rule) const {
     const bool is_known = !rule.nodes || rule.nodes->selects_any(program_);
     if (is_known)
-      return failure("usage", "--tap",
-                     fmt::format("'{}': selects no tensor with elements that a node of a method computes",
-                                 rule.text),
-                     "complex tensors, ops that quantize, and nodes in bodies of control flow cannot be tapped");
+      return failure(
+          "usage", "--tap",
+          fmt::format("'{}': selects no tensor with elements that a node of a method computes", rule.text),
+          "complex tensors, ops that quantize, and nodes in bodies of control flow cannot be tapped");
     return failure("usage", "--tap", fmt::format("'{}': selects nothing", rule.text),
                    rule.nodes->meant_name(program_, "`depute show MODEL` prints the nodes"));
   }
@@ -290,23 +299,36 @@ Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rul
   return Tapper(program, rules).run();
 }
 
+// Replaces a call of ExecuTorch's tap. The file says its type, so that nodes may read it only as what is tapped.
+static Status expand_tap(Graph& graph, Node& node) {
+  const bool is_known = node.args().size() == 2 && node.results().size() == 1 && node.arg(0).is_value() &&
+                        node.arg(0).as_value()->type().is_tensor() &&
+                        node.arg(1).kind == Argument::Kind::String;
+  if (!is_known)
+    return node_failure(node, "taps",
+                        "a tap takes a tensor and the name of a reducer, and returns one tensor");
+  const std::string_view reducer = node.arg(1).as_symbol().str();
+  if (reducer != "STATS" && reducer != "FULL_TENSOR")
+    return node_failure(node, "taps", fmt::format("the reducer {} is a function of Python", reducer),
+                        "use the reducers STATS or FULL_TENSOR, or --tap");
+  Value& value = *graph.own(*node.arg(0).as_value());
+  for (const Use& use : node.result()->uses())
+    if (!use.user()->is_return())
+      return node_failure(*use.user(), "taps", "it reads a tap, which is for outputs only");
+  const std::vector<std::string> numbers = reducer == "STATS" ? tap_numbers() : std::vector<std::string>();
+  TRY(Value * output, add_tap(graph, value, numbers));
+  graph.replace_uses(*node.result(), output);
+  graph.erase(node);
+  return {};
+}
+
 Status expand_taps(Program& program) {
   static const Name tap_op("executorch_devtools.tap.Tensor");
   for (auto& method : program.methods) {
     Graph& graph = *method->graph;
     for (Node* node = graph.first(); node != nullptr;) {
       Node* const next = node->next();
-      if (node->op() == tap_op) {
-        const bool is_known = node->args().size() == 2 && node->arg(0).is_value() && node->arg(1).kind == Argument::Kind::String;
-        const std::string_view reducer = is_known ? node->arg(1).as_symbol().str() : std::string_view("without a name");
-        if (reducer != "STATS" && reducer != "FULL_TENSOR")
-          return node_failure(*node, "taps", fmt::format("the reducer {} is a function of Python", reducer),
-                              "use the reducers STATS or FULL_TENSOR, or --tap");
-        const std::vector<std::string> numbers = reducer == "STATS" ? tap_numbers() : std::vector<std::string>();
-        TRY(Value * output, add_tap(graph, *graph.own(*node->arg(0).as_value()), numbers));
-        graph.replace_uses(*node->result(), output);
-        graph.erase(*node);
-      }
+      if (node->op() == tap_op) TRY_STATUS(expand_tap(graph, *node));
       node = next;
     }
   }

@@ -393,14 +393,16 @@ class Joiner {
   Status add_tensors(Profile& profile) const {
     std::map<std::string, EventNames> names;
     for (const MethodProfile& method : profile.methods) names[method.method] = event_names(method);
+    std::uint64_t run = 0;
     for (std::size_t i = 0; i < dump_.runs.size(); ++i) {
       if (!is_execution(dump_.runs[i])) continue;
       for (const EtTensor& tensor : dump_.runs[i].tensors) {
-        ProfiledTensor& made = profile.tensors.emplace_back(
-            ProfiledTensor{.run = i, .instruction = tensor.is_result ? -1 : tensor.instruction, .name = "result"});
+        ProfiledTensor& made = profile.tensors.emplace_back(ProfiledTensor{
+            .run = run, .instruction = tensor.is_result ? -1 : tensor.instruction, .name = "result"});
         if (!tensor.is_result) describe(made, tensor, names[method_of_run_[i]]);
         TRY(made.data, elements_of(tensor));
       }
+      ++run;
     }
     return {};
   }
@@ -426,9 +428,10 @@ class Joiner {
       is_inside &= !__builtin_mul_overflow(size, static_cast<std::uint64_t>(each), &size);
     const std::uint64_t all = inputs_.values->size();
     if (!is_inside || size > all || tensor.offset > all - size)
-      return failure("profile", inputs_.values_name,
-                     fmt::format("it has {} bytes; a tensor {} lies at {}", all, str(data.type), tensor.offset),
-                     "give the debug buffer that was written with the dump");
+      return failure(
+          "profile", inputs_.values_name,
+          fmt::format("it has {} bytes; a tensor {} lies at {}", all, str(data.type), tensor.offset),
+          "give the debug buffer that was written with the dump");
     if (tensor.offset % item_size(tensor.dtype) == 0) {
       data.storage = Storage::part(inputs_.values, tensor.offset, size);
     } else {  // kernels read aligned elements

@@ -27,8 +27,8 @@ static void fields(FieldWriter& visit, const MethodProfile& method) {
 }
 
 static void fields(FieldWriter& visit, const ProfiledTensor& tensor) {
-  visit("run", tensor.run, "instruction", tensor.instruction, "name", tensor.name, "lines", tensor.lines, "module",
-        tensor.module, "type", str(tensor.data.type), "elements", statistics_text(tensor.data));
+  visit("run", tensor.run, "instruction", tensor.instruction, "name", tensor.name, "lines", tensor.lines,
+        "module", tensor.module, "type", str(tensor.data.type), "elements", statistics_text(tensor.data));
 }
 
 static void fields(FieldWriter& visit, const Profile& profile) {

@@ -88,11 +88,11 @@ void add_outside(const std::vector<ProfileRow>& rows, doc::Document& document) {
 }
 
 void add_tensors(const std::vector<ProfiledTensor>& tensors, doc::Document& document) {
-  doc::Table table{.title = "Tensors",
-                   .columns = {{.name = "What", .min_width = 40, .max_width = 40, .is_cut = true},
-                               {.name = "Elements"}},
-                   .has_names = true,
-                   .indent = 0};
+  doc::Table table{
+      .title = "Tensors",
+      .columns = {{.name = "What", .min_width = 40, .max_width = 40, .is_cut = true}, {.name = "Elements"}},
+      .has_names = true,
+      .indent = 0};
   for (const ProfiledTensor& tensor : tensors) {
     const std::string number = tensor.instruction < 0 ? "" : std::to_string(tensor.instruction);
     table.rows.push_back({{{doc::code(fmt::format("{:>5}  {}", number, tensor.name)), tensor.lines},

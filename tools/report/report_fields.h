@@ -64,8 +64,8 @@ void report_fields(auto& visit, auto& report, auto&& nodes) {
   visit("nodes", std::forward<decltype(nodes)>(nodes));
   visit.derived("refusals", report.refusals, "quantized", report.quantized.layers, "not_quantized",
                 report.quantized.left, "integer_io", report.quantized.integer_io, "taps", report.taps,
-                "cache", report.cache, "notes", report.notes, "unmet", report.unmet, "lock_changes", report.lock_changes, "times_ms",
-                report.times);
+                "cache", report.cache, "notes", report.notes, "unmet", report.unmet, "lock_changes",
+                report.lock_changes, "times_ms", report.times);
 }
 
 void fields(auto& visit, Report& report) {

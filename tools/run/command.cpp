@@ -256,8 +256,7 @@ Status reserve_files(const RunArguments& arguments, OutputSet& outputs) {
   }
   if (!arguments.outputs.empty()) TRY_STATUS(outputs.reserve("--outputs", arguments.outputs));
   if (!arguments.etdump.empty()) TRY_STATUS(outputs.reserve("--etdump", arguments.etdump));
-  if (!arguments.debug_buffer.empty())
-    TRY_STATUS(outputs.reserve("--debug-buffer", arguments.debug_buffer));
+  if (!arguments.debug_buffer.empty()) TRY_STATUS(outputs.reserve("--debug-buffer", arguments.debug_buffer));
   return {};
 }
 
@@ -293,7 +292,8 @@ Result<int> run(const RunArguments& arguments, const RunProgram& run_program) {
   if (!arguments.debug_map.empty() && !arguments.has_profile)
     return failure("usage", "--debug-map", "it is for --profile, which is not given");
   if (!arguments.debug_buffer.empty() && arguments.etdump.empty() && !arguments.has_profile)
-    return failure("usage", "--debug-buffer", "it needs --etdump FILE or --profile, which tell what lies where");
+    return failure("usage", "--debug-buffer",
+                   "it needs --etdump FILE or --profile, which tell what lies where");
   if (!arguments.stand_in.empty() && arguments.stand_ins.empty())
     return failure("usage", "--stand-in",
                    "it needs --stand-ins FILE, which `depute lower --stand-ins` writes");

@@ -109,8 +109,9 @@ Result<std::vector<OutputError>> compare_outputs(std::span<const RuntimeValue> e
                                                  const Accuracy& accuracy) {
   std::vector<OutputError> errors;
   if (expected.size() != actual.size()) {
-    errors.push_back(wrong({.name = "outputs"}, fmt::format("the .pte has {} outputs, but the reference has {}",
-                                                            actual.size(), expected.size())));
+    errors.push_back(wrong(
+        {.name = "outputs"},
+        fmt::format("the .pte has {} outputs, but the reference has {}", actual.size(), expected.size())));
     return errors;
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {

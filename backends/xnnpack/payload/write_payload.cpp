@@ -131,14 +131,16 @@ Offset<void> Writer::write_window(const XnnNode& node) {
   if (!is_convolution(node.kind)) {
     return wire::CreatePooling(builder_, w.padding_top, w.padding_right, w.padding_bottom, w.padding_left,
                                w.kernel.height, w.kernel.width, w.stride.height, w.stride.width,
-                               w.dilation.height, w.dilation.width, number(node.inputs[0]), number(node.output), node.flags)
+                               w.dilation.height, w.dilation.width, number(node.inputs[0]),
+                               number(node.output), node.flags)
         .Union();
   }
   return wire::CreateConvolution(builder_, w.padding_top, w.padding_right, w.padding_bottom, w.padding_left,
                                  w.kernel.height, w.kernel.width, w.stride.height, w.stride.width,
                                  w.dilation.height, w.dilation.width, w.group_input_channels,
                                  w.group_output_channels, w.groups, w.adjustment.height, w.adjustment.width,
-                                 number(node.inputs[0]), number(node.inputs[1]), number(node.inputs[2]), number(node.output), node.flags)
+                                 number(node.inputs[0]), number(node.inputs[1]), number(node.inputs[2]),
+                                 number(node.output), node.flags)
       .Union();
 }
 
@@ -157,15 +159,15 @@ Offset<void> Writer::write_reshape(const XnnNode& node) {
   for (const SymInt& size : graph_.values[node.output].sizes) {
     shape.push_back(size.is_constant() ? static_cast<std::uint32_t>(size.value()) : 0);
   }
-  return wire::CreateReshapeDirect(builder_, static_cast<std::uint32_t>(shape.size()), &shape, number(node.inputs[0]),
-                                   number(node.output), node.flags)
+  return wire::CreateReshapeDirect(builder_, static_cast<std::uint32_t>(shape.size()), &shape,
+                                   number(node.inputs[0]), number(node.output), node.flags)
       .Union();
 }
 
 Offset<void> Writer::write_transpose(const XnnNode& node) {
   std::vector<std::uint32_t> perm = to_numbers(node.get<Order>());
-  return wire::CreateTransposeDirect(builder_, static_cast<std::uint32_t>(perm.size()), &perm, number(node.inputs[0]),
-                                     number(node.output), node.flags)
+  return wire::CreateTransposeDirect(builder_, static_cast<std::uint32_t>(perm.size()), &perm,
+                                     number(node.inputs[0]), number(node.output), node.flags)
       .Union();
 }
 
@@ -173,35 +175,37 @@ Offset<void> Writer::write_body(const XnnNode& node) {
   using enum NodeKind;
   switch (node.kind) {
     case FullyConnected:
-      return wire::CreateFullyConnected(builder_, number(node.inputs[0]), number(node.inputs[1]), number(node.inputs[2]), number(node.output),
-                                        node.flags)
+      return wire::CreateFullyConnected(builder_, number(node.inputs[0]), number(node.inputs[1]),
+                                        number(node.inputs[2]), number(node.output), node.flags)
           .Union();
     case Transpose:
       return write_transpose(node);
     case ResizeBilinear: {
       const auto& size = node.get<TargetSize>();
-      return wire::CreateResizeBilinear(builder_, size.height, size.width, number(node.inputs[0]), number(node.output),
-                                        node.flags)
+      return wire::CreateResizeBilinear(builder_, size.height, size.width, number(node.inputs[0]),
+                                        number(node.output), node.flags)
           .Union();
     }
     case ConstantPad: {
       const auto& pad = node.get<PadWidths>();
-      return wire::CreateConstantPadDirect(builder_, &pad.before, &pad.after, pad.value, number(node.inputs[0]),
-                                           number(node.output), node.flags)
+      return wire::CreateConstantPadDirect(builder_, &pad.before, &pad.after, pad.value,
+                                           number(node.inputs[0]), number(node.output), node.flags)
           .Union();
     }
     case Slice: {
       const auto& range = node.get<SliceRange>();
       return wire::CreateSliceDirect(builder_, static_cast<std::uint32_t>(range.offsets.size()),
-                                     &range.offsets, &range.sizes, number(node.inputs[0]), number(node.output), node.flags)
+                                     &range.offsets, &range.sizes, number(node.inputs[0]),
+                                     number(node.output), node.flags)
           .Union();
     }
     case Leaky:
-      return wire::CreateLeaky(builder_, node.get<Coefficient>().value, number(node.inputs[0]), number(node.output),
-                               node.flags)
+      return wire::CreateLeaky(builder_, node.get<Coefficient>().value, number(node.inputs[0]),
+                               number(node.output), node.flags)
           .Union();
     case Elu:
-      return wire::CreateElu(builder_, node.get<Coefficient>().value, number(node.inputs[0]), number(node.output), node.flags)
+      return wire::CreateElu(builder_, node.get<Coefficient>().value, number(node.inputs[0]),
+                             number(node.output), node.flags)
           .Union();
     case Reshape:
       return write_reshape(node);
@@ -220,7 +224,9 @@ Offset<void> Writer::write_body(const XnnNode& node) {
       break;
   }
   if (is_binary(node.kind) || node.kind == BatchMatrixMultiply) {
-    return wire::CreateBinary(builder_, number(node.inputs[0]), number(node.inputs[1]), number(node.output), node.flags).Union();
+    return wire::CreateBinary(builder_, number(node.inputs[0]), number(node.inputs[1]), number(node.output),
+                              node.flags)
+        .Union();
   }
   CHECK(is_unary(node.kind) || node.kind == Softmax || node.kind == GlobalAvgPooling2d)
       << static_cast<int>(node.kind);

@@ -170,8 +170,9 @@ struct LowerOptions {
   std::vector<TapRule> taps = {};              // values that become outputs, after quantization
   // Applied in this order; each result is verified and normalized again.
   std::vector<Transform> transforms = {};
-  std::vector<IntegerIoRule> integer_io = {};  // inputs and outputs that become integers, after the transforms
-  bool edge_forms = false;                     // NormalizeOptions::edge_forms, applies to all backends
+  std::vector<IntegerIoRule> integer_io =
+      {};                   // inputs and outputs that become integers, after the transforms
+  bool edge_forms = false;  // NormalizeOptions::edge_forms, applies to all backends
   std::vector<std::string> preserve_ops = {};  // ops that to_edge() does not decompose, besides the backends'
   CacheOptions cache = {};  // caches the results of backends; not used with verify_each_pass
   // Partition only: no backend is called, and delegates have no bytes. Such a program cannot be written.
@@ -225,7 +226,8 @@ class DEPUTE_API Compiler {
   // Quantizes the layers that options.quantize names; options.calibrations has samples for static rules.
   Result<Exported> quantize(Exported exported, const LowerOptions& options) const;
   // Adds the taps of options.taps (taps.h), and describes them in `taps`.
-  Result<Exported> tap(Exported exported, const LowerOptions& options, std::vector<Tap>* taps = nullptr) const;
+  Result<Exported> tap(Exported exported, const LowerOptions& options,
+                       std::vector<Tap>* taps = nullptr) const;
   // Normalizes the program, keeps the ops whole that the backends ask for, applies options.transforms and
   // options.integer_io, and puts the backends' own ops where their patterns are.
   Result<Edge> to_edge(Exported exported, const LowerOptions& options = {}) const;

@@ -44,11 +44,11 @@ struct TapRule {
 // An output that taps a value.
 struct Tap {
   Name method;
-  std::size_t output = 0;         // index among the method's user outputs
-  Name value;                     // that is tapped
-  Name op;                        // that computes it, in the user's program
-  Name module_path;               // of the node: "layers.0.attention"
-  std::string source = {};        // "model.py:12 (layers.0.attention)"; empty if unknown
+  std::size_t output = 0;                 // index among the method's user outputs
+  Name value;                             // that is tapped
+  Name op;                                // that computes it, in the user's program
+  Name module_path;                       // of the node: "layers.0.attention"
+  std::string source = {};                // "model.py:12 (layers.0.attention)"; empty if unknown
   std::vector<std::string> numbers = {};  // elements of the output in order; empty: the whole tensor
 };
 

@@ -74,7 +74,7 @@ struct ProfileEvent {
 
 // A tensor that the runtime traced, in the order of the dump.
 struct ProfiledTensor {
-  std::uint64_t run = 0;          // of all runs of the dump
+  std::uint64_t run = 0;          // of the dump's runs of methods
   std::int64_t instruction = -1;  // -1: a result of the method
   std::string name = {};          // that of the instruction or piece; "result" of the method
   std::string lines = {};
@@ -87,8 +87,8 @@ struct Profile {
   bool has_lines = false;   // a debug map was given
   bool has_pieces = false;  // a backend traced events inside a delegate
   std::vector<MethodProfile> methods = {};
-  std::vector<ProfileRow> outside = {};   // events outside runs, such as loading
-  std::vector<ProfileEvent> events = {};  // with ProfileInputs::with_events
+  std::vector<ProfileRow> outside = {};      // events outside runs, such as loading
+  std::vector<ProfileEvent> events = {};     // with ProfileInputs::with_events
   std::vector<ProfiledTensor> tensors = {};  // with ProfileInputs::values
 };
 

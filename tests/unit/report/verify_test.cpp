@@ -97,7 +97,7 @@ TEST(Verify, TheFirstKernelThatDiffersIsFound) {
   ASSERT_TRUE(found.fault);
   EXPECT_EQ(str(*found.fault),
             "kernel relu, aten.relu.default (net.py:8): relu: largest difference 8.56, 5.49 of the "
-            "largest value: DIFFERS");
+            "largest value, SNR -17.0 dB: DIFFERS");
   EXPECT_EQ(runtime.runs, 1U);
   EXPECT_THAT(numbers_of(found.fault->actual.at(0)), ElementsAre(-7, -7));
 }
