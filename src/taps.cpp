@@ -155,14 +155,11 @@ Result<Value*> add_tap(Graph& graph, Value& value, std::span<const std::string> 
   Builder b(graph, before);
   TRY(Value * output, b.run([&]() -> Result<Value*> { return build_tap(b, value, numbers); }));
   SourceLocation source;
-  const SourceLocation* place = producer == nullptr ? nullptr : producer->source;
-  if (!numbers.empty()) {
-    if (place != nullptr) source = *place;
-    source.module_path = Name(fmt::format("{}.{}", tap_module, value.name().str()));
-    source.original_op = {};
-    source.custom = {};
-    place = graph.add_source(source);
-  }
+  if (producer != nullptr && producer->source != nullptr) source = *producer->source;
+  source.module_path = Name(fmt::format("{}.{}", tap_module, value.name().str()));
+  source.original_op = {};
+  source.custom = {};
+  const SourceLocation* const place = graph.add_source(source);
   for (Node* node = last == nullptr ? graph.first() : last->next(); node != before; node = node->next())
     node->source = place;
   return output;
@@ -296,6 +293,7 @@ Result<TapRule> parse_tap_rule(std::string_view text) {
 }
 
 Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rules) {
+  TRY_STATUS(expand_taps(program));
   return Tapper(program, rules).run();
 }
 
