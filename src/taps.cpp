@@ -187,7 +187,7 @@ class Tapper {
     std::vector<Argument> outputs(method.graph->outputs().begin(), method.graph->outputs().end());
     const auto of_user = std::ranges::count(method.outputs, OutputSpec::Kind::UserOutput, &OutputSpec::kind);
     for (Node* node : nodes) {
-      // What quantizes and dequantizes belongs to the layers around it: their values are tapped.
+      // Skips ops that quantize or dequantize: the values of the layers around them are tapped.
       if (node->def() != nullptr && node->def()->is(OpFlag::Quantization)) continue;
       if (is_of_tap(*node)) continue;  // of a program that has taps already
       const TapRule* rule = rule_for(*node);

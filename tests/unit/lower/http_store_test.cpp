@@ -1,5 +1,4 @@
-// What a server's store does when curl itself misbehaves, and limits that a test with a real server would need gigabytes
-// for. A script takes the place of curl.
+// Tests the store of a server with a script in the place of curl: curl that fails in its own ways, and limits of gigabytes.
 #include "lower/cache/http_store.h"
 
 #include <gmock/gmock.h>
