@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "depute/program/builder.h"
+#include "ir/debug_handles.h"
 #include "support/try.h"
 
 namespace depute {
@@ -147,8 +148,11 @@ Value* build_tap(Builder& b, Value& value, std::span<const std::string> names) {
 }
 
 // Adds the nodes of a tap behind the one that computes the value, or at the start of the graph for an input. Returns what
-// the tap returns: a copy keeps what the value is now, if a later node writes to it.
-Result<Value*> add_tap(Graph& graph, Value& value, std::span<const std::string> numbers) {
+// the tap returns: a copy keeps what the value is now, if a later node writes to it. `last_handle` is the program's last
+// debug handle; the nodes get the next one.
+Result<Value*> add_tap(Graph& graph, Value& value, std::span<const std::string> numbers,
+                       std::uint32_t& last_handle) {
+  TRY(last_handle, next_debug_handle(last_handle));
   const Node* producer = value.producer();
   Node* const before = producer == nullptr ? graph.first() : value.producer()->next();
   Node* const last = before == nullptr ? graph.last() : before->previous();
@@ -160,15 +164,17 @@ Result<Value*> add_tap(Graph& graph, Value& value, std::span<const std::string> 
   source.original_op = {};
   source.custom = {};
   const SourceLocation* const place = graph.add_source(source);
-  for (Node* node = last == nullptr ? graph.first() : last->next(); node != before; node = node->next())
+  for (Node* node = last == nullptr ? graph.first() : last->next(); node != before; node = node->next()) {
     node->source = place;
+    node->debug_handle = last_handle;
+  }
   return output;
 }
 
 class Tapper {
  public:
   Tapper(Program& program, std::span<const TapRule> rules)
-      : program_(program), rules_(rules), is_used_(rules.size()) {}
+      : program_(program), rules_(rules), is_used_(rules.size()), last_handle_(last_debug_handle(program)) {}
 
   Result<std::vector<Tap>> run() {
     for (const TapRule& rule : rules_) TRY_STATUS(check_numbers(rule));
@@ -193,7 +199,7 @@ class Tapper {
       const TapRule* rule = rule_for(*node);
       for (Value* result : node->results()) {
         if (rule == nullptr || !has_numbers(*result)) continue;
-        TRY(Value * output, add_tap(*method.graph, after_quantization(*result), rule->numbers));
+        TRY(Value * output, add_tap(*method.graph, after_quantization(*result), rule->numbers, last_handle_));
         Tap tap = describe(method, *result, *rule);
         tap.output = static_cast<std::size_t>(of_user) + taps_.size() - before;
         taps_.push_back(std::move(tap));
@@ -212,9 +218,9 @@ class Tapper {
     const TapRule* first = nullptr;
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       if (rules_[i].nodes && !rules_[i].nodes->selects(node)) continue;
-      is_used_[i] = is_used_[i] || std::ranges::any_of(std::as_const(node).results(), [](const Value* result) {
-        return has_numbers(*result);
-      });
+      is_used_[i] =
+          is_used_[i] || std::ranges::any_of(std::as_const(node).results(),
+                                             [](const Value* result) { return has_numbers(*result); });
       if (first == nullptr) first = &rules_[i];
     }
     return first;
@@ -248,6 +254,7 @@ class Tapper {
   Program& program_;
   std::span<const TapRule> rules_;
   std::vector<bool> is_used_;
+  std::uint32_t last_handle_;
   std::vector<Tap> taps_;
 };
 
@@ -298,7 +305,7 @@ Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rul
 }
 
 // Replaces a call of ExecuTorch's tap. The file says its type, so that nodes may read it only as what is tapped.
-static Status expand_tap(Graph& graph, Node& node) {
+static Status expand_tap(Graph& graph, Node& node, std::uint32_t& last_handle) {
   const bool is_known = node.args().size() == 2 && node.results().size() == 1 && node.arg(0).is_value() &&
                         node.arg(0).as_value()->type().is_tensor() &&
                         node.arg(1).kind == Argument::Kind::String;
@@ -314,7 +321,7 @@ static Status expand_tap(Graph& graph, Node& node) {
     if (!use.user()->is_return())
       return node_failure(*use.user(), "taps", "it reads a tap, which is for outputs only");
   const std::vector<std::string> numbers = reducer == "STATS" ? tap_numbers() : std::vector<std::string>();
-  TRY(Value * output, add_tap(graph, value, numbers));
+  TRY(Value * output, add_tap(graph, value, numbers, last_handle));
   graph.replace_uses(*node.result(), output);
   graph.erase(node);
   return {};
@@ -322,11 +329,15 @@ static Status expand_tap(Graph& graph, Node& node) {
 
 Status expand_taps(Program& program) {
   static const Name tap_op("executorch_devtools.tap.Tensor");
+  std::optional<std::uint32_t> last_handle;  // looked up for the first tap
   for (auto& method : program.methods) {
     Graph& graph = *method->graph;
     for (Node* node = graph.first(); node != nullptr;) {
       Node* const next = node->next();
-      if (node->op() == tap_op) TRY_STATUS(expand_tap(graph, *node));
+      if (node->op() == tap_op) {
+        if (!last_handle) last_handle = last_debug_handle(program);
+        TRY_STATUS(expand_tap(graph, *node, *last_handle));
+      }
       node = next;
     }
   }
