@@ -14,6 +14,7 @@ from pathlib import Path
 
 import dacite
 import pytest
+from architectures import path
 from harness import MODELS, SUPPORTED, depute, lower, sample
 from model_explorer import graph_builder
 from report_pages import Browser
@@ -146,6 +147,14 @@ def test_the_adapter_for_programs_reads_what_depute_writes(name, options, tmp_pa
     payloads = [graph for collection in delegates for graph in collection.graphs]
     assert len(payloads) == calls and (calls > 0) == ("xnnpack" in options)
     assert all(len(graph.nodes) > 2 for graph in payloads)  # nodes beside the inputs and the outputs
+
+
+def test_the_adapter_finds_the_values_of_a_transformer(tmp_path):
+    """It takes the numbers of values for their indices, also where passes left values that no node uses."""
+    adapter = pytest.importorskip("pte_adapter_model_explorer.main").PTEAdapter()
+    lower(path("dinov3_vit"), tmp_path / "vit.pte", "--backend", "xnnpack")
+    _, *delegates = adapter.convert(str(tmp_path / "vit.pte"), {})["graphCollections"]
+    assert max(len(graph.nodes) for collection in delegates for graph in collection.graphs) > 20
 
 
 def test_a_pte_is_drawn_by_its_instructions(tmp_path):
