@@ -91,7 +91,10 @@ class HttpStore : public ResultStore {
     TRY(const int status, ask(name, {}, path));
     if (status == 404 || status == 410) return nullptr;
     if (status != 200) return refused(status);
-    return MappedFile::open(path);
+    TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+    // The file goes with its folder: only the bytes may be given to others, not the path.
+    const std::span<const std::byte> bytes = file->bytes();
+    return MappedFile::in_memory(bytes, std::move(file), place_of(name));
   }
 
   Status keep(const std::string& name, const std::function<Status(Output&)>& write) override {

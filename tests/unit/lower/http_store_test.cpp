@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "depute/program/data.h"
+
 namespace depute {
 namespace {
 
@@ -66,7 +68,9 @@ TEST_F(HttpStoreTest, FindsTheBytesOfTheAnswer) {
   auto file = made->find("k.result");
   ASSERT_TRUE(file) << file.error().str();
   EXPECT_EQ((*file)->bytes().size(), 3U);
-  EXPECT_FALSE(fs::exists((*file)->path()));  // only its mapping is left
+  EXPECT_EQ((*file)->path(), "http://host/x/k.result");
+  // The downloaded file is gone: a worker cannot map it.
+  EXPECT_FALSE(place_in_file(*Storage::mapped(*file, (*file)->bytes())));
 }
 
 TEST_F(HttpStoreTest, AnAnswerIsNotLargerThanAnEntry) {
