@@ -8,6 +8,7 @@ import pytest
 import torch
 from depute.compat import executorch as compat
 from executorch import exir
+from executorch.exir.backend.canonical_partitioners.duplicate_dequant_node_pass import DuplicateDequantNodePass
 from executorch.exir.dialects._ops import ops as upstream_ops
 from executorch.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, ExportPass
 from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
@@ -161,6 +162,26 @@ class AddsTensors(PassBase):
             node.replace_all_uses_with(product)
             module.graph.erase_node(node)
         return PassResult(module, True)
+
+
+class SharesDequantized(torch.nn.Module):
+    """Quantized ops (dequantize, op, quantize) that share the node which dequantizes."""
+
+    def forward(self, x):
+        ops, numbers = torch.ops.quantized_decomposed, (0.01, 0, -128, 127, torch.int8)
+        x = ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *numbers), *numbers)
+        return ops.quantize_per_tensor(torch.relu(x), *numbers), ops.quantize_per_tensor(torch.sin(x), *numbers), torch.cos(x)
+
+
+def test_a_dequantize_node_for_each_user():
+    exported = torch.export.export(SharesDequantized(), (X,))
+    edge = depute.to_edge(exported)
+    once = edge.transform([DuplicateDequantNodePass()])
+    for manager, copies in ((edge, 1), (once, 3), (once.transform([DuplicateDequantNodePass()]), 3)):
+        nodes = [node for node in manager.program.methods["forward"].graph.nodes if "dequantize_per_tensor" in str(node.target)]
+        assert [len(node.users) for node in nodes] == ([3] if copies == 1 else [1] * copies)
+    for ours, eager in zip(run(once.to_executorch().buffer, [X]), exported.module()(X), strict=True):
+        assert_close(ours, eager, str(eager.dtype))
 
 
 def test_constants_that_a_pass_adds(exported):
