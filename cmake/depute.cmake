@@ -130,3 +130,30 @@ function(depute_flatbuffers target)
   add_dependencies(${target} ${target}_generate)
   target_include_directories(${target} SYSTEM INTERFACE ${out})
 endfunction()
+
+# depute_op_rules(BACKEND RESULT): writes the list of a backend's rules to the file that RESULT names. The rules of every
+# file in ops/ are found by its name: ops/gelu.cpp has std::span<const OpRule> depute::BACKEND::ops::gelu().
+function(depute_op_rules backend result)
+  file(GLOB op_files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/ops/*.cpp)
+  list(SORT op_files)
+  set(declarations "")
+  set(calls "")
+  foreach(file ${op_files})
+    get_filename_component(name ${file} NAME_WE)
+    string(APPEND declarations "std::span<const OpRule> ${name}();\n")
+    string(APPEND calls "      ops::${name}(),\n")
+  endforeach()
+  file(CONFIGURE OUTPUT op_rules.cpp @ONLY CONTENT [[
+// Generated: one call for every file of ops/.
+#include "op_rules_list.h"
+
+namespace depute::@backend@::ops {
+@declarations@}
+
+std::vector<std::span<const depute::@backend@::OpRule>> depute::@backend@::op_rule_families() {
+  return {
+@calls@  };
+}
+]])
+  set(${result} ${CMAKE_CURRENT_BINARY_DIR}/op_rules.cpp PARENT_SCOPE)
+endfunction()

@@ -13,10 +13,38 @@
 #include <variant>
 #include <vector>
 
-#include "constant.h"
+#include "lower/weights/constant.h"
 #include "depute/program/type.h"
 
 namespace depute::xnnpack {
+
+using weights::Bytes;
+using weights::BytesFunction;
+using weights::Constant;
+using weights::ElementFunction;
+using weights::NarrowFunction;
+using weights::Order;
+using weights::compose;
+using weights::computed;
+using weights::constant_of;
+using weights::converted;
+using weights::dequantized;
+using weights::filled;
+using weights::identity_order;
+using weights::integers_of;
+using weights::inverse;
+using weights::is_identity;
+using weights::narrowed;
+using weights::nhwc;
+using weights::numel;
+using weights::permuted;
+using weights::repeated;
+using weights::reshaped;
+using weights::reshaped_order;
+using weights::same_elements;
+using weights::scaled;
+using weights::to_f32;
+using weights::to_floats;
 
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xFFFFFFFF;

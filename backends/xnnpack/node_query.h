@@ -73,9 +73,3 @@ Check need_dtype(const TensorType& type, ScalarType dtype);
 std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank);
 
 }  // namespace depute::xnnpack
-
-// Returns from the enclosing check if the inner check refuses.
-#define DEPUTE_REFUSE_IF(...)                                     \
-  do {                                                            \
-    if (auto refusal_ = (__VA_ARGS__); refusal_) return refusal_; \
-  } while (false)

@@ -6,26 +6,17 @@
 // The build finds ops/*.cpp and calls the function named after each file.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "depute/program/op.h"
 #include "op_limits.h"
+#include "partition/refusal.h"
 
 namespace depute::xnnpack {
 
 class Emitter;
 class NodeQuery;
-
-// The reason why a node is not taken: an id from refusal_rules(), the seen value, and the allowed values.
-struct Refusal {
-  std::string_view rule;
-  std::string seen;
-  std::string allowed;
-};
-using Check = std::optional<Refusal>;  // nullopt: the node is taken
 
 enum class OpClass : std::uint8_t {
   Compute,

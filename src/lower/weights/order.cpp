@@ -1,8 +1,8 @@
-#include "order.h"
+#include "lower/weights/order.h"
 
 #include <algorithm>
 
-namespace depute::xnnpack {
+namespace depute::weights {
 namespace {
 
 bool is_unit(const SymInt& size) {
@@ -130,4 +130,4 @@ std::optional<Order> reshaped_order(const Dims& from, const Dims& to, const Orde
   return std::ranges::is_sorted(new_order) ? identity_order(to.size()) : with_units(new_order, to);
 }
 
-}  // namespace depute::xnnpack
+}  // namespace depute::weights

@@ -1,4 +1,4 @@
-#include "constant.h"
+#include "lower/weights/constant.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "ir/small_float.h"
 #include "support/check.h"
 
-namespace depute::xnnpack {
+namespace depute::weights {
 namespace {
 
 // Appends the elements in row-major order of `sizes`. Writes each byte once, without zero-filling first:
@@ -393,4 +393,4 @@ std::int64_t numel(const Constant& constant) {
   return constant.base.type.static_numel().value();
 }
 
-}  // namespace depute::xnnpack
+}  // namespace depute::weights

@@ -1,4 +1,4 @@
-#include "backends/xnnpack/constant.h"
+#include "lower/weights/constant.h"
 
 #include <cstring>
 #include <numeric>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace depute::xnnpack {
+namespace depute::weights {
 namespace {
 
 using ::testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST(Constant, ConvertsHalves) {
 }
 
 }  // namespace
-}  // namespace depute::xnnpack
+}  // namespace depute::weights

@@ -1,9 +1,9 @@
-#include "backends/xnnpack/order.h"
+#include "lower/weights/order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace depute::xnnpack {
+namespace depute::weights {
 namespace {
 
 using ::testing::ElementsAre;
@@ -52,4 +52,4 @@ TEST(ReshapedOrder, KeepsEmptyShapes) {
 }
 
 }  // namespace
-}  // namespace depute::xnnpack
+}  // namespace depute::weights

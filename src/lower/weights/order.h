@@ -1,4 +1,4 @@
-// Orders of dimensions in memory. XNNPACK computes convolutions and pooling with the channels innermost
+// Orders of dimensions in memory. XNNPACK and TOSA compute convolutions and pooling with the channels innermost
 // (NHWC); PyTorch has them second (NCHW). Most other nodes accept any order.
 //
 //   order {0, 2, 3, 1} of sizes [1, 8, 4, 4]: in memory [1, 4, 4, 8]
@@ -14,7 +14,7 @@
 #include "depute/program/small_vector.h"
 #include "depute/program/type.h"
 
-namespace depute::xnnpack {
+namespace depute::weights {
 
 using Order = SmallVector<std::uint8_t, 6>;
 
@@ -39,4 +39,4 @@ bool same_elements(const Order& a, const Order& b, const Dims& sizes);
 std::optional<Order> reshaped_order(const Dims& from, const Dims& to, const Order& order,
                                     const Order* preferred = nullptr);
 
-}  // namespace depute::xnnpack
+}  // namespace depute::weights

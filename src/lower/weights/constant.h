@@ -1,4 +1,4 @@
-// Constants of a payload: weights in XNNPACK's form, computed from the program's data when they are written.
+// Constants of a payload: weights in the form of a backend, computed from the program's data when they are written.
 //
 //   Constant w = constant_of("conv.weight", data);      f32[8, 3, 5, 5], no byte read
 //   w = permuted(w, {0, 2, 3, 1});                      f32[8, 5, 5, 3]
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "depute/program/data.h"
-#include "order.h"
+#include "lower/weights/order.h"
 
-namespace depute::xnnpack {
+namespace depute::weights {
 
 // The bytes of a storage during this object's lifetime. Bytes of a lazy storage are not cached, so that
 // writing a large program needs little memory.
@@ -108,4 +108,4 @@ Constant narrowed(std::string_view what, const Constant& input, ScalarType dtype
                   NarrowFunction convert);
 std::int64_t numel(const Constant& constant);
 
-}  // namespace depute::xnnpack
+}  // namespace depute::weights

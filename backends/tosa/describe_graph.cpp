@@ -1,0 +1,150 @@
+#include <flatbuffers/flatbuffers.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tosa_generated.h"
+#include "write_graph.h"
+
+namespace depute::tosa {
+namespace {
+
+constexpr std::size_t max_printed = 8;  // numbers of a list
+
+template <typename Numbers>
+std::string list_text(const Numbers* numbers) {
+  std::string text = "[";
+  if (numbers == nullptr) return "[]";
+  for (std::size_t i = 0; i < numbers->size() && i < 2 * max_printed; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  return text + (numbers->size() > 2 * max_printed ? ", ...]" : "]");
+}
+
+std::string_view text_of(const flatbuffers::String* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
+}
+
+std::string bound_text(const flatbuffers::Vector<std::uint8_t>* bytes) {
+  if (bytes == nullptr) return "?";
+  if (bytes->size() == sizeof(float)) {
+    float number = 0;
+    std::memcpy(&number, bytes->data(), sizeof number);
+    return fmt::format("{}", number);
+  }
+  std::string text = "0x";
+  for (std::size_t i = bytes->size(); i-- > 0;) text += fmt::format("{:02x}", bytes->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  return text;
+}
+
+std::string attributes_text(const wire::Operator& op) {
+  if (op.attribute() == nullptr) return {};
+  switch (op.attribute_type()) {
+    case wire::Attribute::ArgMax:
+    case wire::Attribute::Concat:
+    case wire::Attribute::ReduceAll:
+    case wire::Attribute::ReduceAny:
+    case wire::Attribute::ReduceMax:
+    case wire::Attribute::ReduceMin:
+    case wire::Attribute::ReduceProduct:
+    case wire::Attribute::ReduceSum:
+    case wire::Attribute::Reverse:
+      return fmt::format(" axis {}", static_cast<const wire::Axis*>(op.attribute())->axis());
+    case wire::Attribute::AvgPool2d:
+    case wire::Attribute::MaxPool2d: {
+      const auto& pool = *static_cast<const wire::Pool*>(op.attribute());
+      return fmt::format(" kernel {} stride {} pad {}", list_text(pool.kernel()), list_text(pool.stride()), list_text(pool.pad()));
+    }
+    case wire::Attribute::Conv2d:
+    case wire::Attribute::Conv3d:
+    case wire::Attribute::DepthwiseConv2d: {
+      const auto& window = *static_cast<const wire::Convolution*>(op.attribute());
+      return fmt::format(" pad {} stride {} dilation {}", list_text(window.pad()), list_text(window.stride()), list_text(window.dilation()));
+    }
+    case wire::Attribute::TransposeConv2d: {
+      const auto& window = *op.attribute_as_TransposeConv2d();
+      return fmt::format(" out_pad {} stride {}", list_text(window.out_pad()), list_text(window.stride()));
+    }
+    case wire::Attribute::Clamp:
+      return fmt::format(" min {} max {}", bound_text(op.attribute_as_Clamp()->min_val()), bound_text(op.attribute_as_Clamp()->max_val()));
+    case wire::Attribute::Transpose:
+      return fmt::format(" perms {}", list_text(op.attribute_as_Transpose()->perms()));
+    case wire::Attribute::Resize:
+      return op.attribute_as_Resize()->mode() == static_cast<std::uint32_t>(ResizeMode::Nearest) ? " nearest" : " bilinear";
+    case wire::Attribute::Rescale: {
+      const auto& by = *op.attribute_as_Rescale();
+      return fmt::format(" scale32 {} rounding {} per_channel {}", by.scale32(), by.rounding_mode(), by.per_channel());
+    }
+    default:
+      return {};
+  }
+}
+
+class Describer {
+ public:
+  std::string describe(const wire::Block& block) {
+    if (block.tensors() != nullptr) {
+      for (const wire::Tensor* tensor : *block.tensors()) tensors_[text_of(tensor->name())] = tensor;
+    }
+    if (block.shapes() != nullptr) {
+      for (const wire::Shape* shape : *block.shapes()) shapes_[text_of(shape->name())] = shape;
+    }
+    std::string text = fmt::format("TOSA 1.0, inputs {}\n", names(block.inputs()));
+    if (block.operators() != nullptr) {
+      for (const wire::Operator* op : *block.operators()) {
+        const auto kind = static_cast<Op>(op->op());
+        if (kind == Op::Const || kind == Op::ConstShape) continue;
+        text += fmt::format("{} = {}({}){}\n", names(op->outputs()), name(kind), names(op->inputs()), attributes_text(*op));
+      }
+    }
+    return text + fmt::format("return {}\n", names(block.outputs(), false));
+  }
+
+ private:
+  std::string names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* list, bool with_types = true) const {
+    std::string text;
+    if (list == nullptr) return text;
+    for (const flatbuffers::String* entry : *list) {
+      if (!text.empty()) text += ", ";
+      text += operand(text_of(entry), with_types);
+    }
+    return text;
+  }
+
+  // A tensor with its type, a constant by its type, a shape by its numbers.
+  std::string operand(std::string_view id, bool with_types) const {
+    if (const auto shape = shapes_.find(id); shape != shapes_.end()) {
+      std::vector<std::int64_t> numbers;
+      if (shape->second->data() != nullptr) numbers.resize(shape->second->data()->size() / sizeof(std::int64_t));
+      if (!numbers.empty()) std::memcpy(numbers.data(), shape->second->data()->data(), numbers.size() * sizeof(std::int64_t));
+      return fmt::format("[{}]", fmt::join(numbers, ", "));
+    }
+    const auto tensor = tensors_.find(id);
+    if (tensor == tensors_.end() || !with_types) return std::string(id);
+    const std::string type = fmt::format("{}{}", name(static_cast<DType>(tensor->second->type())), list_text(tensor->second->shape()));
+    return tensor->second->data() != nullptr ? fmt::format("constant {}", type) : fmt::format("{}: {}", id, type);
+  }
+
+  std::unordered_map<std::string_view, const wire::Tensor*> tensors_;
+  std::unordered_map<std::string_view, const wire::Shape*> shapes_;
+};
+
+}  // namespace
+
+Result<std::string> describe_graph(std::span<const std::byte> bytes) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), 64, 10'000'000);
+  if (!wire::VerifyGraphBuffer(verifier)) return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
+  std::string text;
+  const wire::Graph* graph = wire::GetGraph(bytes.data());
+  if (graph->regions() == nullptr) return text;
+  for (const wire::Region* region : *graph->regions()) {
+    if (region->blocks() == nullptr) continue;
+    for (const wire::Block* block : *region->blocks()) text += Describer().describe(*block);
+  }
+  return text;
+}
+
+}  // namespace depute::tosa

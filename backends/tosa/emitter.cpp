@@ -1,0 +1,429 @@
+#include "emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "depute/program/data.h"
+#include "ir/small_float.h"
+#include "lower/weights/order.h"
+#include "support/check.h"
+
+namespace depute::tosa {
+namespace {
+
+using weights::compose;
+using weights::identity_order;
+using weights::inverse;
+using weights::is_identity;
+
+template <typename T>
+TensorData filled_with(ScalarType dtype, double value) {
+  return make_data<T>(dtype, Dims{}, {static_cast<T>(value)});
+}
+
+// Returns a constant without dimensions.
+TensorData scalar(DType dtype, double value) {
+  switch (dtype) {
+    case DType::Bool:
+      return filled_with<std::uint8_t>(ScalarType::Bool, value != 0 ? 1 : 0);
+    case DType::I8:
+      return filled_with<std::int8_t>(ScalarType::I8, value);
+    case DType::I16:
+      return filled_with<std::int16_t>(ScalarType::I16, value);
+    case DType::I32:
+      return filled_with<std::int32_t>(ScalarType::I32, value);
+    case DType::F16:
+      return make_data<std::uint16_t>(ScalarType::F16, Dims{}, {float_to_half(static_cast<float>(value))});
+    default:
+      return filled_with<float>(ScalarType::F32, value);
+  }
+}
+
+// Returns i32 numbers from those of i64, or nullopt if one does not fit.
+std::optional<TensorData> narrowed(const TensorData& data) {
+  const std::shared_ptr<const Storage> storage = dense_bytes(data);
+  const std::vector<std::byte> made = storage->is_lazy() ? storage->produce() : std::vector<std::byte>();
+  const std::span<const std::byte> bytes = storage->is_lazy() ? std::span<const std::byte>(made) : storage->bytes();
+  std::vector<std::int32_t> numbers(bytes.size() / sizeof(std::int64_t));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::int64_t number = 0;
+    std::copy_n(bytes.data() + i * sizeof number, sizeof number, reinterpret_cast<std::byte*>(&number));
+    if (number != static_cast<std::int32_t>(number)) return std::nullopt;
+    numbers[i] = static_cast<std::int32_t>(number);
+  }
+  return make_data<std::int32_t>(ScalarType::I32, data.type.sizes, std::span<const std::int32_t>(numbers));
+}
+
+Shape permuted(const Shape& shape, const Order& order) {
+  Shape result;
+  for (const std::uint8_t dim : order) result.push_back(shape[dim]);
+  return result;
+}
+
+std::vector<std::int32_t> narrow(const Order& order) {
+  return {order.begin(), order.end()};
+}
+
+// Puts sizes of 1 before the others.
+Shape with_rank(const Shape& shape, std::size_t rank) {
+  Shape result(rank - shape.size(), 1);
+  for (const std::int64_t size : shape) result.push_back(size);
+  return result;
+}
+
+}  // namespace
+
+std::size_t dimension_at(std::int64_t dim, std::size_t rank) {
+  return static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(std::max<std::size_t>(rank, 1)) : dim);
+}
+
+std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank) {
+  return dimension_at(call.integer(name), rank);
+}
+
+Shape shape_of(const TensorType& type) {
+  Shape shape;
+  for (const SymInt& size : type.sizes) shape.push_back(size.value());
+  return shape;
+}
+
+Dims dims_of(const Shape& shape) {
+  Dims dims;
+  for (const std::int64_t size : shape) dims.push_back(size);
+  return dims;
+}
+
+Shape broadcast(const Shape& a, const Shape& b) {
+  const std::size_t rank = std::max(a.size(), b.size());
+  Shape result = with_rank(a, rank);
+  const Shape other = with_rank(b, rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (result[i] == 1) result[i] = other[i];
+  }
+  return result;
+}
+
+void Emitter::begin(const Node& node) {
+  node_ = &node;
+  made_ = 0;
+}
+
+Check Emitter::argument(const Value& value) {
+  const auto dtype = dtype_of(value.tensor().dtype);
+  if (!dtype) return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), "f32, f16, i32, i16, i8, bool"};
+  const Shape shape = shape_of(value.tensor());
+  const auto id = static_cast<TensorId>(graph_.tensors.size());
+  graph_.tensors.push_back({.dtype = *dtype, .shape = shape, .name = std::string(value.name().str()), .constant = {}, .numbers = {}});
+  graph_.inputs.push_back(id);
+  values_[&value] = {.id = id, .dtype = *dtype, .shape = shape, .order = identity_order(shape.size())};
+  return {};
+}
+
+TosaGraph Emitter::finish() {
+  for (const Argument& output : method_->graph->outputs()) {
+    Tensor result = in_rows(input(*output.as_value()));
+    const bool is_own = std::ranges::none_of(graph_.inputs, [&](TensorId id) { return id == result.id; }) &&
+                        std::ranges::none_of(graph_.outputs, [&](TensorId id) { return id == result.id; });
+    if (!is_own || is_constant(result)) result = raw(Op::Identity, {result}, result.dtype, result.shape);
+    // A result that is another view of a tensor (sizes of 1) has its own sizes.
+    graph_.outputs.push_back(result.id);
+  }
+  remove_unused(graph_);
+  return std::move(graph_);
+}
+
+Tensor Emitter::input(const Value& value) {
+  const auto found = values_.find(&value);
+  if (found != values_.end()) return found->second;
+  const TensorData* data = method_ == nullptr ? nullptr : constant_data(*program_, *method_, value);
+  if (data == nullptr) {
+    if (const Check refusal = argument(value); refusal && !refusal_) refusal_ = refusal;
+    return values_[&value];
+  }
+  if (data->type.dtype != ScalarType::I64) return values_[&value] = constant(weights::constant_of(value.name().str(), *data));
+  const auto numbers = narrowed(*data);
+  if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
+  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(scalar(DType::I32, 0))));
+}
+
+Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) {
+  const Value* value = call.value(name);
+  return value == nullptr ? number(call[name].as_double(), dtype) : input(*value);
+}
+
+Tensor Emitter::number(double value, DType dtype) {
+  const auto [entry, is_new] = numbers_.try_emplace({dtype, std::bit_cast<std::uint64_t>(value)});
+  if (is_new) entry->second = constant(weights::constant_of("", scalar(dtype, value)));
+  return entry->second;
+}
+
+Tensor Emitter::constant(Constant constant) {
+  const auto dtype = dtype_of(constant.dtype());
+  if (!dtype && !refusal_)
+    refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), "f32, f16, i32, i16, i8, bool"};
+  Shape shape;
+  for (const SymInt& size : constant.sizes()) shape.push_back(size.value());
+  const auto id = static_cast<TensorId>(graph_.tensors.size());
+  graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32), .shape = shape, .name = {}, .constant = std::move(constant), .numbers = {}});
+  return {.id = id, .dtype = dtype.value_or(DType::F32), .shape = shape, .order = identity_order(shape.size())};
+}
+
+Tensor Emitter::shape(std::span<const std::int64_t> numbers) {
+  const auto [entry, is_new] = shapes_.try_emplace({numbers.begin(), numbers.end()});
+  if (is_new) {
+    const auto id = static_cast<TensorId>(graph_.tensors.size());
+    graph_.tensors.push_back({.dtype = DType::Shape, .shape = {}, .name = {}, .constant = {}, .numbers = entry->first});
+    entry->second = {.id = id, .dtype = DType::Shape, .shape = {}, .order = {}};
+  }
+  return entry->second;
+}
+
+TensorId Emitter::new_tensor(DType dtype, const Shape& shape) {
+  const auto id = static_cast<TensorId>(graph_.tensors.size());
+  const std::string_view node = node_ == nullptr ? "result" : node_->display_name();
+  std::string name = made_ == 0 ? std::string(node) : fmt::format("{}.{}", node, made_);
+  ++made_;
+  graph_.tensors.push_back({.dtype = dtype, .shape = shape, .name = std::move(name), .constant = {}, .numbers = {}});
+  return id;
+}
+
+Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, const Shape& shape, Attributes attributes) {
+  const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
+  if (!refusal_ && !takes(op, computed))
+    refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
+  if (!refusal_ && shape.size() > max_rank)
+    refusal_ = Refusal{"rank", std::to_string(shape.size()), fmt::format("at most {}", max_rank)};
+  TosaOp made;
+  made.op = op;
+  for (const Tensor& operand : operands) made.inputs.push_back(operand.id);
+  made.output = new_tensor(dtype, shape);
+  made.attributes = std::move(attributes);
+  if (node_ != nullptr) {
+    for_each_origin(*node_, [&](const NodeOrigin& origin) {
+      if (origin.debug_handle != 0) made.handles.push_back(origin.debug_handle);
+    });
+    std::ranges::sort(made.handles);
+  }
+  graph_.ops.push_back(std::move(made));
+  return {.id = graph_.ops.back().output, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
+}
+
+Tensor Emitter::as(const Tensor& x, const Order& order) const {
+  Tensor result = x;
+  for (std::size_t p = 0; p < order.size(); ++p) result.shape[order[p]] = x.shape[p];
+  result.order = order;
+  return result;
+}
+
+std::size_t Emitter::position(const Tensor& x, std::size_t dim) const {
+  return inverse(x.order)[dim];
+}
+
+Tensor Emitter::in_rows(const Tensor& x) {
+  return in_order(x, identity_order(x.rank()));
+}
+
+Tensor Emitter::in_order(const Tensor& x, const Order& order) {
+  if (x.order == order) return x;
+  const Order perm = compose(inverse(x.order), order);
+  const auto [entry, is_new] = ordered_.try_emplace({x.id, {perm.begin(), perm.end()}});
+  if (is_new) {
+    const Shape shape = permuted(x.shape, order);
+    if (is_constant(x)) {
+      entry->second = constant(weights::permuted(*graph_.tensors[x.id].constant, perm));
+    } else if (weights::same_elements(x.order, order, dims_of(x.shape))) {
+      entry->second = raw(Op::Reshape, {x, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
+    } else {
+      entry->second = raw(Op::Transpose, {x}, x.dtype, shape, Permutation{narrow(perm)});
+    }
+  }
+  return {.id = entry->second.id, .dtype = x.dtype, .shape = x.shape, .order = order};
+}
+
+Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
+  if (x.shape == target) return x;
+  if (is_constant(x)) {
+    const Tensor rows = in_rows(x);
+    return constant(weights::reshaped(*graph_.tensors[rows.id].constant, dims_of(target)));
+  }
+  std::optional<Order> order = identity_order(target.size());
+  if (!is_identity(x.order)) order = weights::reshaped_order(dims_of(x.shape), dims_of(target), x.order);
+  const Tensor from = order ? x : in_rows(x);
+  if (!order) order = identity_order(target.size());
+  const Shape shape = permuted(target, *order);
+  if (shape == graph_.tensors[from.id].shape) return {.id = from.id, .dtype = x.dtype, .shape = target, .order = *order};
+  return as(raw(Op::Reshape, {from, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
+}
+
+Tensor Emitter::permute(const Tensor& x, const Order& dims) {
+  return {.id = x.id, .dtype = x.dtype, .shape = permuted(x.shape, dims), .order = compose(inverse(dims), x.order)};
+}
+
+Tensor Emitter::expand(const Tensor& x, const Shape& target) {
+  const Tensor from = reshape(x, with_rank(x.shape, target.size()));
+  Shape multiples;
+  for (std::size_t i = 0; i < target.size(); ++i) multiples.push_back(from.shape[i] == target[i] ? 1 : target[i]);
+  if (element_count(multiples) == 1) return from;
+  multiples = permuted(multiples, from.order);
+  return as(raw(Op::Tile, {from, shape({multiples.data(), multiples.size()})}, x.dtype, permuted(target, from.order)), from.order);
+}
+
+Tensor Emitter::slice(const Tensor& x, std::size_t dim, std::int64_t start, std::int64_t size) {
+  if (x.shape[dim] == size) return x;
+  Shape sizes = x.shape;
+  sizes[dim] = size;
+  sizes = permuted(sizes, x.order);
+  Shape starts(sizes.size(), 0);
+  starts[position(x, dim)] = start;
+  return as(raw(Op::Slice, {x, shape({starts.data(), starts.size()}), shape({sizes.data(), sizes.size()})}, x.dtype, sizes), x.order);
+}
+
+Tensor Emitter::pad(const Tensor& x, std::span<const std::int64_t> before_and_after, double value) {
+  Shape sizes = graph_.tensors[x.id].shape;
+  Shape widths(before_and_after.size(), 0);
+  for (std::size_t p = 0; p < sizes.size(); ++p) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      widths[2 * p + side] = before_and_after[2U * x.order[p] + side];
+      sizes[p] += widths[2 * p + side];
+    }
+  }
+  const Tensor filler = reshape(number(value, x.dtype), {1});
+  return as(raw(Op::Pad, {x, shape({widths.data(), widths.size()}), filler}, x.dtype, sizes), x.order);
+}
+
+Tensor Emitter::concat(std::span<const Tensor> parts, std::size_t dim) {
+  if (parts.size() == 1) return parts[0];
+  if (parts.size() > max_list) {
+    std::vector<Tensor> joined;
+    for (std::size_t i = 0; i < parts.size(); i += max_list)
+      joined.push_back(concat(parts.subspan(i, std::min(max_list, parts.size() - i)), dim));
+    return concat(joined, dim);
+  }
+  const auto first = std::ranges::find_if(parts, [&](const Tensor& part) { return !is_constant(part); });
+  const Order order = first == parts.end() ? identity_order(parts[0].rank()) : first->order;
+  std::vector<Tensor> operands;
+  Shape shape = parts[0].shape;
+  shape[dim] = 0;
+  for (const Tensor& part : parts) {
+    operands.push_back(in_order(part, order));
+    shape[dim] += part.shape[dim];
+  }
+  const Axis axis{static_cast<std::int32_t>(inverse(order)[dim])};
+  return as(raw(Op::Concat, operands, parts[0].dtype, permuted(shape, order), axis), order);
+}
+
+Tensor Emitter::elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes, const Tensor* last) {
+  Shape shape = operands[0].shape;
+  for (const Tensor& operand : operands.subspan(1)) shape = broadcast(shape, operand.shape);
+  // The order of the operand that is most to move.
+  const Tensor* leader = nullptr;
+  std::vector<Tensor> aligned;
+  for (const Tensor& operand : operands) aligned.push_back(reshape(operand, with_rank(operand.shape, shape.size())));
+  for (const Tensor& operand : aligned) {
+    if (is_constant(operand)) continue;
+    const bool is_larger = leader == nullptr || element_count(operand.shape) > element_count(leader->shape);
+    const bool is_moved = leader != nullptr && is_identity(leader->order) && !is_identity(operand.order) &&
+                          element_count(operand.shape) == element_count(leader->shape);
+    if (is_larger || is_moved) leader = &operand;
+  }
+  const Order order = leader == nullptr ? identity_order(shape.size()) : leader->order;
+  for (Tensor& operand : aligned) operand = in_order(operand, order);
+  if (last != nullptr) aligned.push_back(*last);
+  return as(raw(op, aligned, dtype, permuted(shape, order), std::move(attributes)), order);
+}
+
+Tensor Emitter::add(Op op, std::initializer_list<Tensor> operands, Attributes attributes) {
+  return elementwise(op, std::span(operands.begin(), operands.size()), operands.begin()->dtype, std::move(attributes));
+}
+
+Tensor Emitter::mul(const Tensor& a, const Tensor& b) {
+  const Tensor shift = zero_point(DType::I8);
+  const std::array operands = {a, b};
+  return elementwise(Op::Mul, operands, a.dtype == DType::I8 || a.dtype == DType::I16 ? DType::I32 : a.dtype, {}, &shift);
+}
+
+Tensor Emitter::compare(Op op, const Tensor& a, const Tensor& b) {
+  const std::array operands = {a, b};
+  return elementwise(op, operands, DType::Bool, {});
+}
+
+Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  const std::array operands = {condition, a, b};
+  return elementwise(Op::Select, operands, a.dtype, {});
+}
+
+Tensor Emitter::clamp(const Tensor& x, double min, double max) {
+  if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
+  Tensor result = x;
+  constexpr double least = std::numeric_limits<std::int32_t>::min();
+  constexpr double most = std::numeric_limits<std::int32_t>::max();
+  if (min > least) result = add(Op::Maximum, result, std::min(std::ceil(min), most));
+  if (max < most) result = add(Op::Minimum, result, std::max(std::floor(max), least));
+  return result;
+}
+
+Tensor Emitter::negate(const Tensor& x) {
+  const Tensor zero = zero_point(x.dtype);
+  return as(raw(Op::Negate, {x, zero, zero}, x.dtype, graph_.tensors[x.id].shape), x.order);
+}
+
+// TOSA rounds where PyTorch cuts off, and has no way between bool and floats.
+Tensor Emitter::cast(const Tensor& x, DType dtype) {
+  if (x.dtype == dtype) return x;
+  const auto to = [&](const Tensor& from, DType type) {
+    return as(raw(Op::Cast, {from}, type, graph_.tensors[from.id].shape), from.order);
+  };
+  if (x.dtype == DType::Bool) return is_float(dtype) ? to(to(x, DType::I8), dtype) : to(x, dtype);
+  if (dtype == DType::Bool) {
+    const Tensor wide = is_float(x.dtype) || x.dtype == DType::I32 ? x : to(x, DType::I32);
+    return add(Op::LogicalNot, {compare(Op::Equal, wide, number(0, wide.dtype))});
+  }
+  if (!is_float(x.dtype) || is_float(dtype)) return to(x, dtype);
+  const Tensor is_negative = compare(Op::Greater, number(0, x.dtype), x);
+  return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
+}
+
+Tensor Emitter::reduce(Op op, const Tensor& x, std::size_t dim) {
+  if (x.shape[dim] == 1) return x;
+  Shape shape = graph_.tensors[x.id].shape;
+  const std::size_t axis = position(x, dim);
+  shape[axis] = 1;
+  return as(raw(op, {x}, x.dtype, shape, Axis{static_cast<std::int32_t>(axis)}), x.order);
+}
+
+Tensor Emitter::sum(const Tensor& x, std::span<const std::size_t> dims) {
+  Tensor result = x;
+  for (const std::size_t dim : dims) result = reduce(Op::ReduceSum, result, dim);
+  return result;
+}
+
+Tensor Emitter::mean(const Tensor& x, std::span<const std::size_t> dims) {
+  std::int64_t count = 1;
+  for (const std::size_t dim : dims) count *= x.shape[dim];
+  const Tensor total = sum(x, dims);
+  return count == 1 ? total : mul(total, 1.0 / static_cast<double>(count));
+}
+
+Check Emitter::result(const Tensor& tensor, std::size_t i) {
+  if (refusal_) return refusal_;
+  const TensorType& type = node_->result(i)->tensor();
+  if (const auto dtype = dtype_of(type.dtype); dtype != tensor.dtype)
+    return Refusal{"dtype", std::string(depute::name(type.dtype)), std::string(name(tensor.dtype))};
+  CHECK(shape_of(type) == tensor.shape) << node_->display_name();
+  values_[node_->result(i)] = tensor;
+  return {};
+}
+
+Shape Emitter::result_shape(std::size_t i) const {
+  return shape_of(node_->result(i)->tensor());
+}
+
+DType Emitter::result_dtype(std::size_t i) const {
+  return dtype_of(node_->result(i)->tensor().dtype).value_or(DType::Unknown);
+}
+
+}  // namespace depute::tosa

@@ -1,0 +1,130 @@
+// Builds a graph of TOSA operators. The rules in ops/ use it to translate nodes.
+//
+//   Check translate_silu(Emitter& emit, const OpCall& call) {
+//     const Tensor x = emit.input(call, "self");
+//     return emit.result(emit.add(Op::Mul, {x, emit.add(Op::Sigmoid, {x})}));
+//   }
+//
+// A Tensor has the sizes of the program (NCHW), and an order in which its dimensions lie in memory. Operators that work
+// element by element take the order of their operands, and a permutation of the program only changes the order. So a
+// TRANSPOSE is added where an operator needs another order, and nowhere else.
+#pragma once
+
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "depute/program/op.h"
+#include "depute/program/program.h"
+#include "graph.h"
+#include "op_rule.h"
+
+namespace depute::tosa {
+
+struct Tensor {
+  TensorId id = 0;
+  DType dtype = DType::F32;
+  Shape shape;  // of the program's tensor
+  Order order;  // order[p] is the dimension at position p in memory, outermost first
+
+  std::size_t rank() const { return shape.size(); }
+};
+
+class Emitter {
+ public:
+  // `method` may be null: then no operand is known to be a constant.
+  Emitter(const Program* program, const Method* method) : program_(program), method_(method) {}
+
+  // Operators added from now on belong to `node`.
+  void begin(const Node& node);
+  // Adds an argument of the delegate.
+  Check argument(const Value& value);
+  // Adds the delegate's results and returns the graph.
+  TosaGraph finish();
+  // Set by the first operator that TOSA does not have for its operands' type.
+  const Check& refusal() const { return refusal_; }
+
+  // --- operands
+  Tensor input(const Value& value);
+  Tensor input(const OpCall& call, std::string_view name) { return input(*call.value(name)); }
+  // Returns a tensor or a number, which becomes a constant of the type.
+  Tensor operand(const OpCall& call, std::string_view name, DType dtype);
+  Tensor number(double value, DType dtype);
+  Tensor constant(Constant constant);
+  bool is_constant(const Tensor& tensor) const { return graph_.tensors[tensor.id].constant.has_value(); }
+  Tensor zero_point(DType dtype) { return reshape(number(0, dtype), {1}); }
+  // Numbers that an operator takes as operand.
+  Tensor shape(std::span<const std::int64_t> numbers);
+  Tensor shape(std::initializer_list<std::int64_t> numbers) { return shape(std::span(numbers.begin(), numbers.size())); }
+
+  // --- operators that work element by element: operands are broadcast, and the result has the first one's type
+  Tensor add(Op op, std::initializer_list<Tensor> operands, Attributes attributes = {});
+  Tensor mul(const Tensor& a, const Tensor& b);
+  Tensor compare(Op op, const Tensor& a, const Tensor& b);  // gives bool
+  Tensor select(const Tensor& condition, const Tensor& a, const Tensor& b);
+  Tensor clamp(const Tensor& x, double min, double max);
+  Tensor negate(const Tensor& x);
+  Tensor cast(const Tensor& x, DType dtype);
+  // With one operand and a number.
+  Tensor add(Op op, const Tensor& x, double number) { return add(op, {x, this->number(number, x.dtype)}); }
+  Tensor mul(const Tensor& x, double number) { return mul(x, this->number(number, x.dtype)); }
+
+  // --- operators that move elements
+  Tensor reshape(const Tensor& x, const Shape& shape);
+  Tensor permute(const Tensor& x, const Order& dims);  // dimension i of the result is x's dims[i]
+  Tensor expand(const Tensor& x, const Shape& shape);
+  Tensor slice(const Tensor& x, std::size_t dim, std::int64_t start, std::int64_t size);
+  // Numbers before and after each dimension.
+  Tensor pad(const Tensor& x, std::span<const std::int64_t> before_and_after, double value);
+  Tensor concat(std::span<const Tensor> parts, std::size_t dim);
+
+  // --- operators along a dimension, whose result has the size 1 there
+  Tensor reduce(Op op, const Tensor& x, std::size_t dim);
+  Tensor sum(const Tensor& x, std::span<const std::size_t> dims);
+  Tensor mean(const Tensor& x, std::span<const std::size_t> dims);
+
+  // --- any operator: operands as they lie in memory, and the result's sizes in memory
+  Tensor raw(Op op, std::span<const Tensor> operands, DType dtype, const Shape& shape, Attributes attributes = {});
+  Tensor raw(Op op, std::initializer_list<Tensor> operands, DType dtype, const Shape& shape, Attributes attributes = {}) {
+    return raw(op, std::span(operands.begin(), operands.size()), dtype, shape, std::move(attributes));
+  }
+  Tensor in_order(const Tensor& x, const Order& order);
+  Tensor in_rows(const Tensor& x);  // the last dimension innermost
+  // A tensor in memory as one of the program's, whose dimensions lie in this order.
+  Tensor as(const Tensor& x, const Order& order) const;
+  std::size_t position(const Tensor& x, std::size_t dim) const;  // of a dimension in memory
+
+  // --- results of the current node
+  Check result(const Tensor& tensor, std::size_t i = 0);
+  Shape result_shape(std::size_t i = 0) const;
+  DType result_dtype(std::size_t i = 0) const;
+
+ private:
+  TensorId new_tensor(DType dtype, const Shape& shape);
+  Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
+                     const Tensor* last = nullptr);
+
+  const Program* program_;
+  const Method* method_;
+  TosaGraph graph_;
+  Check refusal_;
+  const Node* node_ = nullptr;
+  std::uint32_t made_ = 0;  // tensors of the current node
+  std::unordered_map<const Value*, Tensor> values_;
+  std::map<std::vector<std::int64_t>, Tensor> shapes_;
+  std::map<std::pair<DType, std::uint64_t>, Tensor> numbers_;  // by the bits of a double
+  std::map<std::pair<TensorId, std::vector<std::uint8_t>>, Tensor> ordered_;  // in another order
+};
+
+// A dimension counted from the front. A tensor without dimensions counts as one with one.
+std::size_t dimension_at(std::int64_t dim, std::size_t rank);
+std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank);
+// Sizes of a tensor of the program, all of which are constant.
+Shape shape_of(const TensorType& type);
+// Sizes that both broadcast to.
+Shape broadcast(const Shape& a, const Shape& b);
+Dims dims_of(const Shape& shape);
+
+}  // namespace depute::tosa

@@ -1,0 +1,169 @@
+#include "graph.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace depute::tosa {
+namespace {
+
+// Sets of types, as bits by the wire format's numbers.
+constexpr std::uint32_t bit(DType dtype) {
+  return 1U << static_cast<std::uint32_t>(dtype);
+}
+constexpr std::uint32_t floats = bit(DType::F32) | bit(DType::F16);
+constexpr std::uint32_t small_integers = bit(DType::I8) | bit(DType::I16);
+constexpr std::uint32_t integers = small_integers | bit(DType::I32);
+constexpr std::uint32_t any = floats | integers | bit(DType::Bool);
+
+struct OpRow {
+  std::string_view name;
+  std::uint32_t types;
+};
+
+// In the order of Op.
+constexpr std::array rows = {
+    OpRow{"UNKNOWN", 0},
+    OpRow{"ARGMAX", floats | bit(DType::I8)},
+    OpRow{"AVG_POOL2D", floats | bit(DType::I8)},
+    OpRow{"CONV2D", floats | bit(DType::I8)},
+    OpRow{"CONV3D", floats | bit(DType::I8)},
+    OpRow{"DEPTHWISE_CONV2D", floats | bit(DType::I8)},
+    OpRow{"FFT2D", 0},
+    OpRow{"MATMUL", floats | bit(DType::I8)},
+    OpRow{"MAX_POOL2D", floats | bit(DType::I8)},
+    OpRow{"RFFT2D", 0},
+    OpRow{"TRANSPOSE_CONV2D", floats | bit(DType::I8)},
+    OpRow{"CLAMP", floats | bit(DType::I8)},
+    OpRow{"ERF", floats},
+    OpRow{"SIGMOID", floats},
+    OpRow{"TANH", floats},
+    OpRow{"ADD", floats | bit(DType::I32)},
+    OpRow{"ARITHMETIC_RIGHT_SHIFT", integers},
+    OpRow{"BITWISE_AND", integers},
+    OpRow{"BITWISE_OR", integers},
+    OpRow{"BITWISE_XOR", integers},
+    OpRow{"INTDIV", bit(DType::I32)},
+    OpRow{"LOGICAL_AND", bit(DType::Bool)},
+    OpRow{"LOGICAL_LEFT_SHIFT", integers},
+    OpRow{"LOGICAL_RIGHT_SHIFT", integers},
+    OpRow{"LOGICAL_OR", bit(DType::Bool)},
+    OpRow{"LOGICAL_XOR", bit(DType::Bool)},
+    OpRow{"MAXIMUM", floats | bit(DType::I32)},
+    OpRow{"MINIMUM", floats | bit(DType::I32)},
+    OpRow{"MUL", floats | integers},
+    OpRow{"POW", floats},
+    OpRow{"SUB", floats | bit(DType::I32)},
+    OpRow{"TABLE", bit(DType::I8)},
+    OpRow{"ABS", floats | bit(DType::I32)},
+    OpRow{"BITWISE_NOT", integers},
+    OpRow{"CEIL", floats},
+    OpRow{"CLZ", bit(DType::I32)},
+    OpRow{"COS", floats},
+    OpRow{"EXP", floats},
+    OpRow{"FLOOR", floats},
+    OpRow{"LOG", floats},
+    OpRow{"LOGICAL_NOT", bit(DType::Bool)},
+    OpRow{"NEGATE", floats | integers},
+    OpRow{"RECIPROCAL", floats},
+    OpRow{"RSQRT", floats},
+    OpRow{"SIN", floats},
+    OpRow{"SELECT", any},
+    OpRow{"EQUAL", floats | bit(DType::I32)},
+    OpRow{"GREATER", floats | bit(DType::I32)},
+    OpRow{"GREATER_EQUAL", floats | bit(DType::I32)},
+    OpRow{"REDUCE_ALL", bit(DType::Bool)},
+    OpRow{"REDUCE_ANY", bit(DType::Bool)},
+    OpRow{"REDUCE_MAX", floats | integers},
+    OpRow{"REDUCE_MIN", floats | integers},
+    OpRow{"REDUCE_PRODUCT", floats},
+    OpRow{"REDUCE_SUM", floats | bit(DType::I32)},
+    OpRow{"CONCAT", any},
+    OpRow{"PAD", any},
+    OpRow{"RESHAPE", any},
+    OpRow{"REVERSE", any},
+    OpRow{"SLICE", any},
+    OpRow{"TILE", any},
+    OpRow{"TRANSPOSE", any},
+    OpRow{"GATHER", floats | integers},
+    OpRow{"SCATTER", floats | integers},
+    OpRow{"RESIZE", floats | bit(DType::I8)},
+    OpRow{"CAST", any},
+    OpRow{"RESCALE", integers},
+    OpRow{"CONST", any},
+    OpRow{"IDENTITY", any},
+    OpRow{"CUSTOM", 0},
+    OpRow{"COND_IF", 0},
+    OpRow{"WHILE_LOOP", 0},
+    OpRow{"VARIABLE", 0},
+    OpRow{"VARIABLE_WRITE", 0},
+    OpRow{"VARIABLE_READ", 0},
+    OpRow{"CONST_SHAPE", 0},
+};
+
+}  // namespace
+
+std::string_view name(Op op) {
+  const auto number = static_cast<std::size_t>(op);
+  return number < rows.size() ? rows[number].name : rows[0].name;
+}
+
+std::string_view name(DType dtype) {
+  constexpr std::array<std::string_view, 11> names = {"unknown", "bool", "i4",  "i8",   "i16",  "i32",
+                                                      "i48",     "f32",  "f16", "bf16", "shape"};
+  const auto number = static_cast<std::size_t>(dtype);
+  return number < names.size() ? names[number] : names[0];
+}
+
+std::optional<DType> dtype_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::Bool:
+      return DType::Bool;
+    case ScalarType::I8:
+      return DType::I8;
+    case ScalarType::I16:
+      return DType::I16;
+    case ScalarType::I32:
+      return DType::I32;
+    case ScalarType::F32:
+      return DType::F32;
+    case ScalarType::F16:
+      return DType::F16;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_float(DType dtype) {
+  return (floats & bit(dtype)) != 0;
+}
+
+std::size_t bit_count(DType dtype) {
+  constexpr std::array<std::size_t, 11> bits = {0, 8, 4, 8, 16, 32, 48, 32, 16, 16, 64};
+  return bits.at(static_cast<std::size_t>(dtype));
+}
+
+bool takes(Op op, DType dtype) {
+  return (rows.at(static_cast<std::size_t>(op)).types & bit(dtype)) != 0;
+}
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
+
+void remove_unused(TosaGraph& graph) {
+  std::vector<bool> is_read(graph.tensors.size());
+  for (const TensorId output : graph.outputs) is_read[output] = true;
+  std::vector<TosaOp> kept;
+  for (std::size_t i = graph.ops.size(); i-- > 0;) {
+    if (!is_read[graph.ops[i].output]) continue;
+    for (const TensorId input : graph.ops[i].inputs) is_read[input] = true;
+    kept.push_back(std::move(graph.ops[i]));
+  }
+  std::ranges::reverse(kept);
+  graph.ops = std::move(kept);
+}
+
+}  // namespace depute::tosa

@@ -1,0 +1,71 @@
+#include "tosa_backend.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "emitter.h"
+#include "op_rule.h"
+#include "support/try.h"
+#include "write_graph.h"
+
+namespace depute::tosa {
+namespace {
+
+// ExecuTorch's TOSABackend reads the version and the profiles from this compile spec.
+constexpr std::string_view version_key = "tosa_spec";
+
+Failure refusal_error(const Node& node, const Refusal& refusal) {
+  std::string message = fmt::format("TOSA does not support {}: {}", node.op().str(), refusal.rule);
+  if (!refusal.seen.empty()) message += fmt::format(", {}", refusal.seen);
+  if (!refusal.allowed.empty()) message += fmt::format(" (allowed: {})", refusal.allowed);
+  return node_failure(node, "tosa", message, {}, node.display_name());
+}
+
+// Results must be tensors, and the partition must not mutate state.
+Status check_results(const Method& method) {
+  if (method.graph->outputs().empty()) return failure("tosa", method.name.str(), "the partition has no results");
+  for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+    if (!method.graph->outputs()[i].is_value()) return failure("tosa", method.name.str(), "a result is not a tensor");
+    if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) {
+      return failure("tosa", method.name.str(),
+                     fmt::format("'{}' is mutated, but TOSA delegates cannot have state", method.outputs[i].target.str()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TosaGraph> translate(const Program& program) {
+  if (program.methods.size() != 1) return failure("tosa", "", "a partition must have one method");
+  const Method& method = *program.methods[0];
+  TRY_STATUS(check_results(method));
+  Emitter emit(&program, &method);
+  for (const Value* input : method.graph->inputs()) {
+    if (method.inputs[input->index()].has_data()) continue;
+    if (!input->type().is_tensor())
+      return failure("tosa", input->name().str(), fmt::format("{} is an argument, but not a tensor", str(input->type())));
+    if (const Check refusal = emit.argument(*input))
+      return failure("tosa", input->name().str(), fmt::format("an argument of {} (allowed: {})", refusal->seen, refusal->allowed));
+  }
+  for (const Node& node : method.graph->nodes()) {
+    if (const Check refusal = translate_node(emit, node)) return refusal_error(node, *refusal);
+  }
+  return emit.finish();
+}
+
+Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
+                                                 std::span<const CompileSpec> compile_specs) const {
+  for (const CompileSpec& spec : compile_specs) {
+    if (spec.key != version_key) return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
+  }
+  TRY(const TosaGraph graph, translate(edge_program));
+  return PreprocessResult{.processed_bytes = Storage::owned(write_graph(graph))};
+}
+
+Result<std::string> TosaBackend::describe(std::span<const std::byte> processed_bytes) const {
+  return describe_graph(processed_bytes);
+}
+
+}  // namespace depute::tosa

@@ -1,0 +1,36 @@
+// Preprocessing for backends that read TOSA: a partition of normalized ATen ops becomes a TOSA 1.0 flatbuffer.
+//
+//   translate (ops/) -> write_graph
+//
+// `--backend tosa` has the flatbuffer as payload, as ExecuTorch's TOSABackend; the backends vgf and ethosu hand it to
+// Arm's compilers.
+#pragma once
+
+#include "depute/backend/backend.h"
+#include "depute/backend/partitioner.h"
+#include "depute/backend/registry.h"
+#include "graph.h"
+
+namespace depute::tosa {
+
+inline constexpr std::string_view backend_id = "TOSABackend";
+
+class TosaBackend : public Backend {
+ public:
+  std::string_view id() const override { return backend_id; }
+  Result<PreprocessResult> preprocess(const Program& edge_program,
+                                      std::span<const CompileSpec> compile_specs) const override;
+  std::string cache_version() const override { return "1"; }
+  Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
+};
+
+// Returns the graph of a program's only method. Fails if a node cannot be translated.
+Result<TosaGraph> translate(const Program& program);
+
+// A partitioner for a backend that reads TOSA. `owner` is the backend's name. Fails for options other than exclude.
+Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
+                                                      const BackendOptions& options);
+std::vector<SupportRow> support_rows();
+std::vector<std::pair<std::string, std::string>> option_meanings();
+
+}  // namespace depute::tosa

@@ -1,0 +1,19 @@
+// Writes a graph as a TOSA 1.0 flatbuffer, and reads one for people.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "depute/program/result.h"
+#include "graph.h"
+
+namespace depute::tosa {
+
+std::vector<std::byte> write_graph(const TosaGraph& graph);
+
+// Returns an operator a line. The bytes come from a file and may be corrupt: then fails.
+Result<std::string> describe_graph(std::span<const std::byte> bytes);
+
+}  // namespace depute::tosa
