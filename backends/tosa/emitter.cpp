@@ -10,6 +10,7 @@
 #include "depute/program/data.h"
 #include "ir/small_float.h"
 #include "lower/weights/order.h"
+#include "partition/tag_data.h"
 #include "support/check.h"
 
 namespace depute::tosa {
@@ -19,6 +20,8 @@ using weights::compose;
 using weights::identity_order;
 using weights::inverse;
 using weights::is_identity;
+
+constexpr const char* known_types = "f32, f16, i32, i16, i8, bool";
 
 template <typename T>
 TensorData filled_with(ScalarType dtype, double value) {
@@ -114,12 +117,14 @@ void Emitter::begin(const Node& node) {
 
 Check Emitter::argument(const Value& value) {
   const auto dtype = dtype_of(value.tensor().dtype);
-  if (!dtype) return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), "f32, f16, i32, i16, i8, bool"};
   const Shape shape = shape_of(value.tensor());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
-  graph_.tensors.push_back({.dtype = *dtype, .shape = shape, .name = std::string(value.name().str()), .constant = {}, .numbers = {}});
+  // A refused tensor has its sizes, too, which rules read.
+  const DType known = dtype.value_or(DType::F32);
+  graph_.tensors.push_back({.dtype = known, .shape = shape, .name = std::string(value.name().str()), .constant = {}, .numbers = {}});
   graph_.inputs.push_back(id);
-  values_[&value] = {.id = id, .dtype = *dtype, .shape = shape, .order = identity_order(shape.size())};
+  values_[&value] = {.id = id, .dtype = known, .shape = shape, .order = identity_order(shape.size())};
+  if (!dtype) return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), known_types};
   return {};
 }
 
@@ -139,7 +144,9 @@ TosaGraph Emitter::finish() {
 Tensor Emitter::input(const Value& value) {
   const auto found = values_.find(&value);
   if (found != values_.end()) return found->second;
-  const TensorData* data = method_ == nullptr ? nullptr : constant_data(*program_, *method_, value);
+  // Inputs of bodies are arguments, whatever is given for them.
+  const bool may_be_constant = method_ != nullptr && is_method_input(*method_, value);
+  const TensorData* data = may_be_constant ? constant_data(*program_, *method_, value) : nullptr;
   if (data == nullptr) {
     if (const Check refusal = argument(value); refusal && !refusal_) refusal_ = refusal;
     return values_[&value];
@@ -147,7 +154,7 @@ Tensor Emitter::input(const Value& value) {
   if (data->type.dtype != ScalarType::I64) return values_[&value] = constant(weights::constant_of(value.name().str(), *data));
   const auto numbers = narrowed(*data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
-  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(scalar(DType::I32, 0))));
+  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(*data)));
 }
 
 Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) {
@@ -164,7 +171,7 @@ Tensor Emitter::number(double value, DType dtype) {
 Tensor Emitter::constant(Constant constant) {
   const auto dtype = dtype_of(constant.dtype());
   if (!dtype && !refusal_)
-    refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), "f32, f16, i32, i16, i8, bool"};
+    refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), known_types};
   Shape shape;
   for (const SymInt& size : constant.sizes()) shape.push_back(size.value());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
@@ -191,7 +198,7 @@ TensorId Emitter::new_tensor(DType dtype, const Shape& shape) {
   return id;
 }
 
-Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, const Shape& shape, Attributes attributes) {
+Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape, Attributes attributes) {
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
   if (!refusal_ && !takes(op, computed))
     refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
@@ -411,8 +418,9 @@ Tensor Emitter::mean(const Tensor& x, std::span<const std::size_t> dims) {
 Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
   const TensorType& type = node_->result(i)->tensor();
-  if (const auto dtype = dtype_of(type.dtype); dtype != tensor.dtype)
-    return Refusal{"dtype", std::string(depute::name(type.dtype)), std::string(name(tensor.dtype))};
+  const auto dtype = dtype_of(type.dtype);
+  if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), known_types};
+  CHECK(dtype == tensor.dtype) << node_->display_name();
   CHECK(shape_of(type) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = tensor;
   return {};

@@ -86,9 +86,9 @@ class Emitter {
   Tensor mean(const Tensor& x, std::span<const std::size_t> dims);
 
   // --- any operator: operands as they lie in memory, and the result's sizes in memory
-  Tensor raw(Op op, std::span<const Tensor> operands, DType dtype, const Shape& shape, Attributes attributes = {});
-  Tensor raw(Op op, std::initializer_list<Tensor> operands, DType dtype, const Shape& shape, Attributes attributes = {}) {
-    return raw(op, std::span(operands.begin(), operands.size()), dtype, shape, std::move(attributes));
+  Tensor raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape, Attributes attributes = {});
+  Tensor raw(Op op, std::initializer_list<Tensor> operands, DType dtype, Shape shape, Attributes attributes = {}) {
+    return raw(op, std::span(operands.begin(), operands.size()), dtype, std::move(shape), std::move(attributes));
   }
   Tensor in_order(const Tensor& x, const Order& order);
   Tensor in_rows(const Tensor& x);  // the last dimension innermost
