@@ -1,8 +1,8 @@
 // What pip puts into bin/ is a script that starts the program, so a script is replaced by its program: a program
 // that runs too long is killed, and a script would leave the one that it started.
 //
-//   ENVIRONMENT/bin/model-converter                                                                 the script
-//   ENVIRONMENT/lib/python3.11/site-packages/model_converter/binaries/bin/model-converter           the program
+//   ENVIRONMENT/bin/model-converter
+//   ENVIRONMENT/lib/python3.11/site-packages/model_converter/binaries/bin/model-converter
 #include "find_converter.h"
 
 #include <dlfcn.h>

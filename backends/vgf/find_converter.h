@@ -1,7 +1,7 @@
 // Finds Arm's model-converter, the program that turns TOSA flatbuffers into VGF files. Depute does not contain it:
 // the Python package ai-ml-sdk-model-converter does.
 //
-//   TRY(const std::string program, find_converter(option));   // "/opt/venv/lib/python3.11/.../model-converter"
+//   TRY(const std::string program, find_converter(option));
 #pragma once
 
 #include <string>
