@@ -1,8 +1,10 @@
-// What pip puts into bin/ is a script that starts the program, so a script is replaced by its program: a program
-// that runs too long is killed, and a script would leave the one that it started.
+// What pip puts into bin/ is a script that starts the program in lib/, so a script is replaced by its program: a
+// program that runs too long is killed, and a script would leave the one that it started.
 //
-//   ENVIRONMENT/bin/model-converter
-//   ENVIRONMENT/lib/python3.11/site-packages/model_converter/binaries/bin/model-converter
+//   bin/model-converter
+//   lib/python3.11/site-packages/model_converter/binaries/bin/model-converter
+//
+// Both are below the folder of a Python environment, such as /opt/venv.
 #include "find_converter.h"
 
 #include <dlfcn.h>
