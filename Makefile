@@ -38,6 +38,11 @@ openvino:  ## the compiler with the openvino backend, as build/release/depute-ba
 	@scripts/install_python.sh openvino
 	@backends/openvino/build.sh
 
+arm:  ## Arm's model-converter, Vela and TOSA tools, and the compiler, whose vgf backend runs the first
+	@scripts/install_system.sh build
+	@RELEASE=previous scripts/install_python.sh arm
+	@scripts/build.sh release depute
+
 demo:  ## lower and run a small trained model and MobileNetV2, with comments
 	@scripts/install_system.sh build
 	@scripts/install_python.sh demo
@@ -137,6 +142,14 @@ test-openvino: openvino  ## models lowered by the openvino backend, in the stock
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python -m pytest -q tests/python/models/test_openvino.py
 
+test-arm: arm  ## what the TOSA and vgf backends write, in Arm's reference model and in the stock runtime on an emulated GPU
+	@scripts/install_system.sh test
+	@scripts/install_system.sh arm
+	@scripts/install_python.sh test
+	@RELEASE=previous scripts/install_python.sh demo
+	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python -m pytest -q tests/arm
+
 test-wheels:  ## pip install of a clone, and wheels for several versions of Python
 	@scripts/install_system.sh wheel
 	@scripts/install_python.sh test
@@ -218,4 +231,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel runtime openvino fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-wheels test-cluster test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel runtime openvino arm fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-arm test-wheels test-cluster test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean

