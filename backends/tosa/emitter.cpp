@@ -128,14 +128,21 @@ Check Emitter::argument(const Value& value) {
   return {};
 }
 
+// Another tensor with the same elements. Arm's converter makes one of a tensor and its IDENTITY, and then writes only one
+// of two results.
+Tensor Emitter::twice(const Tensor& x) {
+  if (x.rank() == 0) return raw(Op::Identity, {x}, x.dtype, x.shape);
+  return raw(Op::Reverse, {raw(Op::Reverse, {x}, x.dtype, x.shape, Axis{0})}, x.dtype, x.shape, Axis{0});
+}
+
 TosaGraph Emitter::finish() {
   for (const Argument& output : method_->graph->outputs()) {
-    Tensor result = in_rows(input(*output.as_value()));
-    const bool is_own = std::ranges::none_of(graph_.inputs, [&](TensorId id) { return id == result.id; }) &&
-                        std::ranges::none_of(graph_.outputs, [&](TensorId id) { return id == result.id; });
-    if (!is_own || is_constant(result)) result = raw(Op::Identity, {result}, result.dtype, result.shape);
-    // A result that is another view of a tensor (sizes of 1) has its own sizes.
-    graph_.outputs.push_back(result.id);
+    const Tensor result = in_rows(input(*output.as_value()));
+    const bool is_input = std::ranges::find(graph_.inputs, result.id) != graph_.inputs.end();
+    const bool is_known = std::ranges::find(graph_.outputs, result.id) != graph_.outputs.end();
+    graph_.outputs.push_back(is_known                           ? twice(result).id
+                             : is_input || is_constant(result) ? raw(Op::Identity, {result}, result.dtype, result.shape).id
+                                                                : result.id);
   }
   remove_unused(graph_);
   return std::move(graph_);

@@ -102,6 +102,7 @@ class Emitter {
   DType result_dtype(std::size_t i = 0) const;
 
  private:
+  Tensor twice(const Tensor& x);
   TensorId new_tensor(DType dtype, const Shape& shape);
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
                      const Tensor* last = nullptr);
