@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from ._progress import waiting, watching
 from .backend import known_backends, workers_of
 from .graph import op_name
 from .integer_io import IntegerIo
-from .partitioning import backend_id, knows_edge_forms, pre_decomposition, requests
+from .partitioning import backend_id, built_in, knows_edge_forms, pre_decomposition, requests
 from .program import LoweredBackendModule, Method, Program, as_one_program, as_program, existing, write_whole
 from .report import DelegationInfo, Report, Text, get_delegation_info
 from .settings import EdgeCompileConfig, ExecutorchBackendConfig
@@ -444,12 +445,26 @@ def _to_backend_whole(backend, program, compile_specs):
 
     rows = compile_spec_rows(compile_specs, "to_backend")
     known = dict(known_backends())
+    if isinstance(backend, str) and backend not in known and backend not in built_in().values():
+        backend = _class_of_executorch(backend) or backend
+    is_theirs = isinstance(backend, type) and adapted("backend", backend) is not backend
     if isinstance(backend, type):
         backend = adapted("backend", backend)
     if not isinstance(backend, str):
         known[backend_id(backend)] = backend
         backend = backend_id(backend)
-    return LoweredBackendModule(_depute.to_backend_whole(backend, _edge(program)._native, rows, list(known.items())))
+    lowered = LoweredBackendModule(_depute.to_backend_whole(backend, _edge(program)._native, rows, list(known.items())))
+    if is_theirs:
+        with contextlib.suppress(Error):  # of a delegate with state: its call raises it
+            lowered._of_torch = lowered.to_torch()  # torch.export(strict=True) traces a call of it, but not its making
+    return lowered
+
+
+def _class_of_executorch(name):
+    """Returns the imported BackendDetails class of ExecuTorch with this name, which is how its to_backend finds one."""
+    module = sys.modules.get("executorch.exir.backend.backend_details")
+    classes = module.BackendDetails.__subclasses__() if module is not None else []
+    return next((each for each in classes if each.__name__ == name), None)
 
 
 def _edge(given):

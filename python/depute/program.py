@@ -332,6 +332,7 @@ class LoweredBackendModule:
 
     def __init__(self, native: Any) -> None:
         self._native = native
+        self._of_torch: torch.nn.Module | None = None
 
     @property
     def name(self) -> str:
@@ -366,6 +367,12 @@ class LoweredBackendModule:
     def named_data_store_output(self) -> NamedDataStoreOutput:
         """The named data of the delegate."""
         return NamedDataStoreOutput(self._native.named_data)
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Calls to_torch(): a torch module that has this delegate as an attribute can be called and exported."""
+        if self._of_torch is None:
+            self._of_torch = self.to_torch()
+        return self._of_torch(*inputs)
 
     def as_program(self) -> Program:
         """Returns a program with one method, forward, that calls the delegate."""

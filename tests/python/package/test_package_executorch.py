@@ -120,8 +120,29 @@ def test_a_whole_program_goes_to_a_backend_of_executorch():
     lowered = depute.to_backend(compat.backend(BackendWithCompilerDemo), exported, [])
     assert lowered.processed_bytes.startswith(b"1version:0#op:demo::aten.linear.default, numel:8")
     assert lowered.backend_id == "BackendWithCompilerDemo"
-    with pytest.raises(depute.Error, match="BackendWithCompilerDemo"):
-        depute.to_backend("BackendWithCompilerDemo", exported, [])  # no name finds it by itself
+    by_name = depute.to_backend("BackendWithCompilerDemo", exported, [])  # its class is imported, as ExecuTorch's own to_backend wants it
+    assert by_name.processed_bytes == lowered.processed_bytes
+    with pytest.raises(depute.Error, match="NoSuchBackend"):
+        depute.to_backend("NoSuchBackend", exported, [])
+
+
+class CallsDelegate(torch.nn.Module):
+    def __init__(self, delegate):
+        super().__init__()
+        self.delegate = delegate
+
+    def forward(self, x):
+        return torch.sin(self.delegate(x))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_delegate_is_called_in_a_module_of_torch(strict):
+    # The demo computes nothing; what counts is that its delegate is in the program, once.
+    inputs = (torch.ones(2, 4),)
+    lowered = depute.to_backend("BackendWithCompilerDemo", torch.export.export(torch.nn.Linear(4, 4).eval(), inputs), [])
+    composed = depute.to_edge(torch.export.export(CallsDelegate(lowered), inputs, strict=strict))
+    assert [module.backend_id for module in composed.program.lowered_modules().values()] == ["BackendWithCompilerDemo"]
+    assert b"BackendWithCompilerDemo" in composed.to_executorch().buffer
 
 
 @pytest.mark.parametrize("backends", [NATIVE, THEIRS], ids=["native", "theirs"])
