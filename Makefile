@@ -134,7 +134,7 @@ test-upstream:  ## ExecuTorch's own tests of its XNNPACK backend and of operator
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	@scripts/build_wheel.sh --install
-	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/upstream/test_upstream_xnnpack.py tests/python/ops/test_operator_suite.py
+	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/upstream/test_upstream_xnnpack.py tests/python/ops/test_operator_suite.py tests/python/package/test_package_recipes.py
 
 test-openvino: openvino  ## models lowered by the openvino backend, in the stock runtime
 	@scripts/install_system.sh test

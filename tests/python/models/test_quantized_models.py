@@ -9,7 +9,7 @@ from harness import DEPUTE, ROOT
 
 pytestmark = pytest.mark.long
 
-NAMES = ["timm.test_resnet", "timm.test_vit", "llama:dynamic"]
+NAMES = ["timm.test_resnet", "llama:dynamic"]
 
 SCHEMES = ["static", "dynamic", "8da8w", "8da4w", "4w"]
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 
 TESTS = Path(executorch.backends.xnnpack.__file__).parent / "test"
 SECONDS = {"ops": 120, "quantizer": 300, "models": 1500}  # for one test
-REPRESENTED = ("static_linear", "dynamic_linear", "add", "add_relu", "maxpool2d")
+REPRESENTED = ("dynamic_linear", "add_relu", "maxpool2d")
 SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"], "quantizer": [f"test_representation.py::TestPT2ERepresentation::test_{name}" for name in REPRESENTED]}
 IS_WHOLE = os.environ.get("UPSTREAM") == "all"
 LIST = "upstream_xnnpack.txt"
@@ -34,7 +34,7 @@ def run(name, folder):
 @pytest.mark.parametrize("name", SECONDS if IS_WHOLE else SAMPLE)
 def test_upstreams_tests_pass_but_those_listed(name, tmp_path):
     found = run(name, tmp_path)
-    assert len(found) >= 5, found
+    assert len(found) >= 3, found
     reasons, own = listed(LIST, name)
     expected = set(reasons) | own
     undecided = set(listed(LIST, f"{name} undecided")[0])
