@@ -38,10 +38,13 @@ openvino:  ## the compiler with the openvino backend, as build/release/depute-ba
 	@scripts/install_python.sh openvino
 	@backends/openvino/build.sh
 
-arm:  ## Arm's model-converter, Vela and TOSA tools, and the compiler, whose vgf backend runs the first
+arm:  ## MobileNetV2 as floats and as integers by TOSA and VGF, in the stock runtime on an emulated GPU, with comments
 	@scripts/install_system.sh build
+	@scripts/install_system.sh arm
+	@RELEASE=previous scripts/install_python.sh demo
 	@RELEASE=previous scripts/install_python.sh arm
 	@scripts/build.sh release depute
+	@scripts/arm.sh
 
 demo:  ## lower and run a small trained model and MobileNetV2, with comments
 	@scripts/install_system.sh build
@@ -142,12 +145,16 @@ test-openvino: openvino  ## models lowered by the openvino backend, in the stock
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python -m pytest -q tests/python/models/test_openvino.py
 
-test-arm: arm  ## what the TOSA and vgf backends write, in Arm's reference model and in the stock runtime on an emulated GPU
+test-arm:  ## what the TOSA and vgf backends write, in Arm's reference model and in the stock runtime on an emulated GPU
 	@scripts/install_system.sh test
 	@scripts/install_system.sh arm
 	@scripts/install_python.sh test
 	@RELEASE=previous scripts/install_python.sh demo
+	@RELEASE=previous scripts/install_python.sh arm
+	@scripts/build.sh release depute
+	@scripts/build_wheel.sh --install
 	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python tests/models/architectures.py
 	.venv/bin/python -m pytest -q tests/arm
 
 test-wheels:  ## pip install of a clone, and wheels for several versions of Python
