@@ -195,7 +195,7 @@ void register_backend(Registry& registry) {
   entry.name = "demo";
   entry.description = "Writes a text program; the template for backend authors";
   entry.backend = std::make_unique<DemoBackend>();
-  entry.is_template = true;
+  entry.is_recommended = false;
   entry.make_partitioner = [](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
     if (!options.empty())
       return failure("usage", "--backend demo", "unknown option '" + options[0].first + "'",

@@ -3,10 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "support/try.h"
 #include "tosa_generated.h"
 #include "write_graph.h"
 
@@ -132,19 +134,52 @@ class Describer {
   std::unordered_map<std::string_view, const wire::Shape*> shapes_;
 };
 
+// Returns the blocks of a flatbuffer, which must be sound.
+Result<std::vector<const wire::Block*>> blocks_of(std::span<const std::byte> bytes) {
+  constexpr std::uint32_t max_depth = 64;
+  constexpr std::uint32_t max_tables = 10'000'000;
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), max_depth, max_tables);
+  if (!wire::VerifyGraphBuffer(verifier)) return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
+  std::vector<const wire::Block*> blocks;
+  const auto* regions = wire::GetGraph(bytes.data())->regions();
+  for (std::size_t i = 0; regions != nullptr && i < regions->size(); ++i) {
+    const auto* of_region = regions->Get(static_cast<flatbuffers::uoffset_t>(i))->blocks();
+    if (of_region != nullptr) blocks.insert(blocks.end(), of_region->begin(), of_region->end());
+  }
+  return blocks;
+}
+
 }  // namespace
 
 Result<std::string> describe_graph(std::span<const std::byte> bytes) {
-  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), 64, 10'000'000);
-  if (!wire::VerifyGraphBuffer(verifier)) return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
+  TRY(const std::vector<const wire::Block*> blocks, blocks_of(bytes));
   std::string text;
-  const wire::Graph* graph = wire::GetGraph(bytes.data());
-  if (graph->regions() == nullptr) return text;
-  for (const wire::Region* region : *graph->regions()) {
-    if (region->blocks() == nullptr) continue;
-    for (const wire::Block* block : *region->blocks()) text += Describer().describe(*block);
-  }
+  for (const wire::Block* block : blocks) text += Describer().describe(*block);
   return text;
+}
+
+// Constants are parts by themselves; what lies between them are tables.
+Result<PayloadLayout> layout_of_graph(std::span<const std::byte> bytes) {
+  TRY(const std::vector<const wire::Block*> blocks, blocks_of(bytes));
+  std::map<std::uint64_t, PayloadPart> constants;  // by their offsets: tensors of a hostile file may share bytes
+  for (const wire::Block* block : blocks) {
+    for (std::size_t i = 0; block->tensors() != nullptr && i < block->tensors()->size(); ++i) {
+      const wire::Tensor* tensor = block->tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      if (tensor->data() == nullptr || tensor->data()->size() == 0) continue;
+      const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(tensor->data()->data()) - bytes.data());
+      constants[offset] = {.offset = offset, .bytes = tensor->data()->size(), .kind = PayloadPart::Kind::Constant, .name = std::string(text_of(tensor->name()))};
+    }
+  }
+  PayloadLayout layout;
+  std::uint64_t end = 0;
+  for (const auto& [offset, constant] : constants) {
+    if (offset < end) continue;
+    if (offset > end) layout.parts.push_back({.offset = end, .bytes = offset - end, .kind = PayloadPart::Kind::Tables, .name = {}});
+    layout.parts.push_back(constant);
+    end = offset + constant.bytes;
+  }
+  if (bytes.size() > end) layout.parts.push_back({.offset = end, .bytes = bytes.size() - end, .kind = PayloadPart::Kind::Tables, .name = {}});
+  return layout;
 }
 
 }  // namespace depute::tosa

@@ -158,10 +158,10 @@ Tensor Emitter::input(const Value& value) {
     if (const Check refusal = argument(value); refusal && !refusal_) refusal_ = refusal;
     return values_[&value];
   }
-  if (data->type.dtype != ScalarType::I64) return values_[&value] = constant(weights::constant_of(value.name().str(), *data));
+  if (data->type.dtype != ScalarType::I64) return values_[&value] = constant(weights::constant_of(value.name().str(), *data), value.name().str());
   const auto numbers = narrowed(*data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
-  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(*data)));
+  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
 }
 
 Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) {
@@ -175,14 +175,14 @@ Tensor Emitter::number(double value, DType dtype) {
   return entry->second;
 }
 
-Tensor Emitter::constant(Constant constant) {
+Tensor Emitter::constant(Constant constant, std::string_view name) {
   const auto dtype = dtype_of(constant.dtype());
   if (!dtype && !refusal_)
     refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), known_types};
   Shape shape;
   for (const SymInt& size : constant.sizes()) shape.push_back(size.value());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
-  graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32), .shape = shape, .name = {}, .constant = std::move(constant), .numbers = {}});
+  graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32), .shape = shape, .name = std::string(name), .constant = std::move(constant), .numbers = {}});
   return {.id = id, .dtype = dtype.value_or(DType::F32), .shape = shape, .order = identity_order(shape.size())};
 }
 
@@ -248,7 +248,8 @@ Tensor Emitter::in_order(const Tensor& x, const Order& order) {
   if (is_new) {
     const Shape shape = permuted(x.shape, order);
     if (is_constant(x)) {
-      entry->second = constant(weights::permuted(*graph_.tensors[x.id].constant, perm));
+      const TosaTensor from = graph_.tensors[x.id];
+      entry->second = constant(weights::permuted(*from.constant, perm), from.name);
     } else if (weights::same_elements(x.order, order, dims_of(x.shape))) {
       entry->second = raw(Op::Reshape, {x, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
     } else {
@@ -262,7 +263,8 @@ Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
   if (x.shape == target) return x;
   if (is_constant(x)) {
     const Tensor rows = in_rows(x);
-    return constant(weights::reshaped(*graph_.tensors[rows.id].constant, dims_of(target)));
+    const TosaTensor from = graph_.tensors[rows.id];
+    return constant(weights::reshaped(*from.constant, dims_of(target)), from.name);
   }
   std::optional<Order> order = identity_order(target.size());
   if (!is_identity(x.order)) order = weights::reshaped_order(dims_of(x.shape), dims_of(target), x.order);

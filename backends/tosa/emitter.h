@@ -52,7 +52,8 @@ class Emitter {
   // Returns a tensor or a number, which becomes a constant of the type.
   Tensor operand(const OpCall& call, std::string_view name, DType dtype);
   Tensor number(double value, DType dtype);
-  Tensor constant(Constant constant);
+  // `name` is of the program's constant; those that are made of it share it.
+  Tensor constant(Constant constant, std::string_view name = {});
   bool is_constant(const Tensor& tensor) const { return graph_.tensors[tensor.id].constant.has_value(); }
   Tensor zero_point(DType dtype) { return reshape(number(0, dtype), {1}); }
   // Numbers that an operator takes as operand.

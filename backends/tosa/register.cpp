@@ -16,7 +16,8 @@ void register_backend(Registry& registry) {
                                      return make_partitioner("tosa", {std::string(backend_id), {}}, options);
                                    },
                                .support = support_rows,
-                               .options = option_meanings()});
+                               .options = option_meanings(),
+                               .is_recommended = false});
   CHECK(added.has_value());
 }
 

@@ -68,4 +68,8 @@ Result<std::string> TosaBackend::describe(std::span<const std::byte> processed_b
   return describe_graph(processed_bytes);
 }
 
+Result<PayloadLayout> TosaBackend::layout(std::span<const std::byte> processed_bytes) const {
+  return layout_of_graph(processed_bytes);
+}
+
 }  // namespace depute::tosa

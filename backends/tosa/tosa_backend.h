@@ -22,6 +22,7 @@ class TosaBackend : public Backend {
                                       std::span<const CompileSpec> compile_specs) const override;
   std::string cache_version() const override { return "1"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
+  Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
 
 // Returns the graph of a program's only method. Fails if a node cannot be translated.

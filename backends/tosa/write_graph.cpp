@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "ir/small_float.h"
@@ -113,9 +114,16 @@ class Writer {
     if (!names_[id].IsNull()) return names_[id];
     const TosaTensor& tensor = graph_.tensors[id];
     const std::string made = tensor.dtype == DType::Shape ? fmt::format("shape.{}", constants_++)
-                             : tensor.constant            ? fmt::format("constant.{}", constants_++)
-                                                          : tensor.name;
+                             : !tensor.constant           ? tensor.name
+                             : tensor.name.empty()        ? fmt::format("constant.{}", constants_++)
+                                                          : unique_name(tensor.name);
     return names_[id] = builder_.CreateString(made);
+  }
+
+  // "w", then "w.1" for another form of the same constant.
+  std::string unique_name(const std::string& name) {
+    const std::uint32_t known = forms_[name]++;
+    return known == 0 ? name : fmt::format("{}.{}", name, known);
   }
 
   Offset<wire::Operator> constant_op(Op op, TensorId id) {
@@ -205,6 +213,7 @@ class Writer {
   std::vector<bool> is_declared_ = std::vector<bool>(graph_.tensors.size());
   std::vector<Offset<flatbuffers::String>> names_ = std::vector<Offset<flatbuffers::String>>(graph_.tensors.size());
   std::uint32_t constants_ = 0;
+  std::unordered_map<std::string, std::uint32_t> forms_;  // of constants by name
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "depute/backend/backend.h"
 #include "depute/program/result.h"
 #include "graph.h"
 
@@ -15,5 +16,7 @@ std::vector<std::byte> write_graph(const TosaGraph& graph);
 
 // Returns an operator a line. The bytes come from a file and may be corrupt: then fails.
 Result<std::string> describe_graph(std::span<const std::byte> bytes);
+// Returns the places of the constants. The bytes may be corrupt, as in describe_graph().
+Result<PayloadLayout> layout_of_graph(std::span<const std::byte> bytes);
 
 }  // namespace depute::tosa

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "backends/tosa/tosa_backend.h"
+#include "convert.h"
 #include "depute/backend/registry.h"
 #include "support/check.h"
 #include "vgf_backend.h"
@@ -29,6 +30,11 @@ std::vector<std::pair<std::string, std::string>> option_meanings() {
   return meanings;
 }
 
+std::string missing() {
+  const auto converter = Converter::find();
+  return converter ? std::string() : converter.error().str();
+}
+
 }  // namespace
 
 void register_backend(Registry& registry) {
@@ -37,7 +43,9 @@ void register_backend(Registry& registry) {
                                .backend = std::make_unique<VgfBackend>(),
                                .make_partitioner = make_vgf_partitioner,
                                .support = tosa::support_rows,
-                               .options = option_meanings()});
+                               .options = option_meanings(),
+                               .is_recommended = false,
+                               .missing = missing});
   CHECK(added.has_value());
 }
 

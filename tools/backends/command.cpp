@@ -18,8 +18,10 @@ using Json = JsonValue;
 
 std::string text_of(const Registry& registry) {
   doc::Document document;
-  for (const BackendEntry& entry : registry.entries())
-    document.print("{:<12} {:<32} {}", entry.name, entry.backend->id(), entry.description);
+  for (const BackendEntry& entry : registry.entries()) {
+    document.print("{:<12} {:<32} {}{}", entry.name, entry.backend->id(), entry.description,
+                   entry.is_ready() ? "" : " (not ready: see `depute backends " + entry.name + "`)");
+  }
   return render_text(document);
 }
 
@@ -60,6 +62,7 @@ std::vector<std::pair<std::string, std::string>> options_of(const BackendEntry& 
 std::string text_of(const BackendEntry& entry) {
   doc::Document document;
   document.print("{} ({}): {}", entry.name, entry.backend->id(), entry.description);
+  if (!entry.is_ready()) document.print("  not ready: {}", entry.missing());
   for (const auto& [key, meaning] : options_of(entry)) document.print("  option {:<16} {}", key, meaning);
   for (const BackendRecipe& recipe : entry.recipes)
     document.print("  recipe {:<42} {}", recipe.name, options_text(entry, recipe));
@@ -72,6 +75,7 @@ std::string text_of(const BackendEntry& entry) {
 
 Json json_of(const BackendEntry& entry) {
   Json entry_json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
+  entry_json["ready"] = entry.is_ready();
   entry_json["options"] = Json::object();
   for (const auto& [key, meaning] : options_of(entry)) entry_json["options"][key] = meaning;
   entry_json["recipes"] = Json::object();

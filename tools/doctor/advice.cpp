@@ -146,7 +146,7 @@ class Adviser {
   void add_backends() {
     if (!options_.backends.empty()) return;
     for (const BackendEntry& entry : registry_.entries()) {
-      if (entry.is_template || !entry.make_partitioner) continue;
+      if (!entry.is_recommended || !entry.make_partitioner || !entry.is_ready()) continue;
       LowerOptions changed = options_;
       changed.backends.push_back({.name = entry.name});
       add({.what = fmt::format("ask the backend {}", entry.name), .concerned = report_.nodes.size()},

@@ -60,9 +60,14 @@ struct BackendEntry {
   std::vector<BackendOpSpec> ops;
   // Pass all partitions of a program to a single preprocess_multimethod() call, in one process.
   bool together = false;
-  // The backend is sample code for backend authors; reports never recommend it.
-  bool is_template = false;
+  // Reports recommend it to those who asked for no backend. False for sample code, for formats that no runtime executes,
+  // and for hardware that few machines have.
+  bool is_recommended = true;
   std::vector<BackendRecipe> recipes = {};
+  // What this machine lacks to preprocess: "Arm's model-converter (pip install ...)". Null or an empty text: nothing.
+  std::function<std::string()> missing = {};
+
+  bool is_ready() const { return !missing || missing().empty(); }
 };
 
 // Makes the entry's partitioner or support matrix. Fails, naming the backend, if the entry has none.

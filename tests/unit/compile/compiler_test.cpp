@@ -44,6 +44,7 @@ TEST(Compiler, InMemoryGivesTheBytesOfTheFile) {
       (std::filesystem::temp_directory_path() / ("compiler" + std::to_string(::getpid()) + ".pte")).string();
   for (const BackendEntry& backend : compiler.registry().entries()) {
     SCOPED_TRACE(backend.name);
+    if (!backend.is_ready()) continue;
     const LowerOptions options{.backends = {{backend.name}}};
     must(compile(compiler, {.input = mlp, .lower = options, .output = output}));
     const Delegated lowered = must(compiler.lower(must(compiler.load(bytes_of_file(mlp))), options));

@@ -193,7 +193,7 @@ TEST(Stages, StepsDoNotChangeStagesThatAreHeld) {
     const Exported exported = must(compiler.load(std::string(model)));
     expect_no_change(compiler, exported, {});
     for (const BackendEntry& backend : compiler.registry().entries())
-      expect_no_change(compiler, exported, {.backends = {{backend.name}}, .edge_forms = true});
+      if (backend.is_ready()) expect_no_change(compiler, exported, {.backends = {{backend.name}}, .edge_forms = true});
   }
   expect_no_change(compiler, must(compiler.load(std::string(mlp_model))),
                    {.backends = {{"xnnpack"}}, .quantize = {rule}});

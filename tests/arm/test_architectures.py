@@ -1,0 +1,74 @@
+"""Architectures that `make test` exports, with TOSA delegates: valid by Arm's tools, and in ExecuTorch's stock runtime with the
+results of eager PyTorch, executed by Arm's reference model and as VGF by an emulated GPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tosa_reference import check_tosa
+from vgf_runtime import VENV, Job, run_jobs, why_not
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPUTE = ROOT / "build" / "release" / "depute"
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+from io_cases import read_cases  # noqa: E402
+
+# Sizes that are open have no place in TOSA.
+MODELS = sorted(path for path in (ROOT / "build/models/architectures").glob("*.pt2") if ".dynamic" not in path.name)
+MODELS += [ROOT / f"build/models/{name}.pt2" for name in ("mobilenet_v2", "resnet50", "lstm")]
+CHUNKS = 12
+TOLERANCE = 1e-4  # of the largest number
+
+
+def lower(model, backend, out):
+    env = {**os.environ, "DEPUTE_MODEL_CONVERTER": str(VENV / "bin/model-converter")}
+    run = subprocess.run([DEPUTE, "lower", model, "--backend", backend, "-o", out], capture_output=True, text=True, env=env)
+    assert run.returncode == 0, f"{model.name}: {run.stderr}"
+    return out
+
+
+def leaves(value):
+    return torch.utils._pytree.tree_leaves(value)
+
+
+def error_of(got, case):
+    """The largest difference of all outputs, of the largest number of each."""
+    errors = [0.0]
+    for ours, eager in zip(leaves(got), leaves(case.outputs), strict=True):
+        if not isinstance(eager, torch.Tensor) or not eager.is_floating_point():
+            assert torch.equal(torch.as_tensor(ours), torch.as_tensor(eager))
+        elif eager.numel() > 0:
+            errors.append(float((ours - eager).abs().max() / eager.abs().max().clamp(min=1e-6)))
+    return max(errors)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_vgf_equals_eager(chunk, tmp_path):
+    if reason := why_not():
+        pytest.skip(reason)
+    models = MODELS[chunk::CHUNKS]
+    cases = {model.stem: [case for case in read_cases(model) if case.method == "forward"] for model in models}
+    jobs = [Job(lower(model, "vgf", tmp_path / f"{model.stem}.pte"), [tuple(case.inputs) for case in cases[model.stem]]) for model in models]
+    wrong = {}
+    for model, results in zip(models, run_jobs(jobs), strict=True):
+        error = results if isinstance(results, str) else max(map(error_of, results, cases[model.stem]))
+        if isinstance(error, str) or not error < TOLERANCE:
+            wrong[model.stem] = error
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_flatbuffers_are_valid(chunk, tmp_path):
+    for model in MODELS[chunk::CHUNKS]:
+        pte = lower(model, "tosa", tmp_path / f"{model.stem}.pte")
+        for delegate in range(count_of_delegates(pte)):
+            subprocess.run([DEPUTE, "payload", pte, "--delegate", str(delegate), "-o", tmp_path / "d.tosa"], check=True, capture_output=True)
+            check_tosa((tmp_path / "d.tosa").read_bytes())
+
+
+def count_of_delegates(pte):
+    shown = subprocess.run([DEPUTE, "show", pte], capture_output=True, text=True, check=True).stdout
+    return shown.count('  delegate ') and len({line.split()[1] for line in shown.splitlines() if line.startswith("  delegate ")})
