@@ -38,7 +38,8 @@ std::string bound_text(const flatbuffers::Vector<std::uint8_t>* bytes) {
     return fmt::format("{}", number);
   }
   std::string text = "0x";
-  for (std::size_t i = bytes->size(); i-- > 0;) text += fmt::format("{:02x}", bytes->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  for (std::size_t i = bytes->size(); i-- > 0;)
+    text += fmt::format("{:02x}", bytes->Get(static_cast<flatbuffers::uoffset_t>(i)));
   return text;
 }
 
@@ -58,27 +59,33 @@ std::string attributes_text(const wire::Operator& op) {
     case wire::Attribute::AvgPool2d:
     case wire::Attribute::MaxPool2d: {
       const auto& pool = *static_cast<const wire::Pool*>(op.attribute());
-      return fmt::format(" kernel {} stride {} pad {}", list_text(pool.kernel()), list_text(pool.stride()), list_text(pool.pad()));
+      return fmt::format(" kernel {} stride {} pad {}", list_text(pool.kernel()), list_text(pool.stride()),
+                         list_text(pool.pad()));
     }
     case wire::Attribute::Conv2d:
     case wire::Attribute::Conv3d:
     case wire::Attribute::DepthwiseConv2d: {
       const auto& window = *static_cast<const wire::Convolution*>(op.attribute());
-      return fmt::format(" pad {} stride {} dilation {}", list_text(window.pad()), list_text(window.stride()), list_text(window.dilation()));
+      return fmt::format(" pad {} stride {} dilation {}", list_text(window.pad()), list_text(window.stride()),
+                         list_text(window.dilation()));
     }
     case wire::Attribute::TransposeConv2d: {
       const auto& window = *op.attribute_as_TransposeConv2d();
       return fmt::format(" out_pad {} stride {}", list_text(window.out_pad()), list_text(window.stride()));
     }
     case wire::Attribute::Clamp:
-      return fmt::format(" min {} max {}", bound_text(op.attribute_as_Clamp()->min_val()), bound_text(op.attribute_as_Clamp()->max_val()));
+      return fmt::format(" min {} max {}", bound_text(op.attribute_as_Clamp()->min_val()),
+                         bound_text(op.attribute_as_Clamp()->max_val()));
     case wire::Attribute::Transpose:
       return fmt::format(" perms {}", list_text(op.attribute_as_Transpose()->perms()));
     case wire::Attribute::Resize:
-      return op.attribute_as_Resize()->mode() == static_cast<std::uint32_t>(ResizeMode::Nearest) ? " nearest" : " bilinear";
+      return op.attribute_as_Resize()->mode() == static_cast<std::uint32_t>(ResizeMode::Nearest)
+                 ? " nearest"
+                 : " bilinear";
     case wire::Attribute::Rescale: {
       const auto& by = *op.attribute_as_Rescale();
-      return fmt::format(" scale32 {} rounding {} per_channel {}", by.scale32(), by.rounding_mode(), by.per_channel());
+      return fmt::format(" scale32 {} rounding {} per_channel {}", by.scale32(), by.rounding_mode(),
+                         by.per_channel());
     }
     default:
       return {};
@@ -99,14 +106,16 @@ class Describer {
       for (const wire::Operator* op : *block.operators()) {
         const auto kind = static_cast<Op>(op->op());
         if (kind == Op::Const || kind == Op::ConstShape) continue;
-        text += fmt::format("{} = {}({}){}\n", names(op->outputs()), name(kind), names(op->inputs()), attributes_text(*op));
+        text += fmt::format("{} = {}({}){}\n", names(op->outputs()), name(kind), names(op->inputs()),
+                            attributes_text(*op));
       }
     }
     return text + fmt::format("return {}\n", names(block.outputs(), false));
   }
 
  private:
-  std::string names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* list, bool with_types = true) const {
+  std::string names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* list,
+                    bool with_types = true) const {
     std::string text;
     if (list == nullptr) return text;
     for (const flatbuffers::String* entry : *list) {
@@ -120,14 +129,18 @@ class Describer {
   std::string operand(std::string_view id, bool with_types) const {
     if (const auto shape = shapes_.find(id); shape != shapes_.end()) {
       std::vector<std::int64_t> numbers;
-      if (shape->second->data() != nullptr) numbers.resize(shape->second->data()->size() / sizeof(std::int64_t));
-      if (!numbers.empty()) std::memcpy(numbers.data(), shape->second->data()->data(), numbers.size() * sizeof(std::int64_t));
+      if (shape->second->data() != nullptr)
+        numbers.resize(shape->second->data()->size() / sizeof(std::int64_t));
+      if (!numbers.empty())
+        std::memcpy(numbers.data(), shape->second->data()->data(), numbers.size() * sizeof(std::int64_t));
       return fmt::format("[{}]", fmt::join(numbers, ", "));
     }
     const auto tensor = tensors_.find(id);
     if (tensor == tensors_.end() || !with_types) return std::string(id);
-    const std::string type = fmt::format("{}{}", name(static_cast<DType>(tensor->second->type())), list_text(tensor->second->shape()));
-    return tensor->second->data() != nullptr ? fmt::format("constant {}", type) : fmt::format("{}: {}", id, type);
+    const std::string type = fmt::format("{}{}", name(static_cast<DType>(tensor->second->type())),
+                                         list_text(tensor->second->shape()));
+    return tensor->second->data() != nullptr ? fmt::format("constant {}", type)
+                                             : fmt::format("{}: {}", id, type);
   }
 
   std::unordered_map<std::string_view, const wire::Tensor*> tensors_;
@@ -138,8 +151,10 @@ class Describer {
 Result<std::vector<const wire::Block*>> blocks_of(std::span<const std::byte> bytes) {
   constexpr std::uint32_t max_depth = 64;
   constexpr std::uint32_t max_tables = 10'000'000;
-  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), max_depth, max_tables);
-  if (!wire::VerifyGraphBuffer(verifier)) return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), max_depth,
+                                 max_tables);
+  if (!wire::VerifyGraphBuffer(verifier))
+    return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
   std::vector<const wire::Block*> blocks;
   const auto* regions = wire::GetGraph(bytes.data())->regions();
   for (std::size_t i = 0; regions != nullptr && i < regions->size(); ++i) {
@@ -161,24 +176,33 @@ Result<std::string> describe_graph(std::span<const std::byte> bytes) {
 // Constants are parts by themselves; what lies between them are tables.
 Result<PayloadLayout> layout_of_graph(std::span<const std::byte> bytes) {
   TRY(const std::vector<const wire::Block*> blocks, blocks_of(bytes));
-  std::map<std::uint64_t, PayloadPart> constants;  // by their offsets: tensors of a hostile file may share bytes
+  std::map<std::uint64_t, PayloadPart>
+      constants;  // by their offsets: tensors of a hostile file may share bytes
   for (const wire::Block* block : blocks) {
     for (std::size_t i = 0; block->tensors() != nullptr && i < block->tensors()->size(); ++i) {
       const wire::Tensor* tensor = block->tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
       if (tensor->data() == nullptr || tensor->data()->size() == 0) continue;
-      const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(tensor->data()->data()) - bytes.data());
-      constants[offset] = {.offset = offset, .bytes = tensor->data()->size(), .kind = PayloadPart::Kind::Constant, .name = std::string(text_of(tensor->name()))};
+      const auto offset = static_cast<std::uint64_t>(
+          reinterpret_cast<const std::byte*>(tensor->data()->data()) - bytes.data());
+      constants[offset] = {.offset = offset,
+                           .bytes = tensor->data()->size(),
+                           .kind = PayloadPart::Kind::Constant,
+                           .name = std::string(text_of(tensor->name()))};
     }
   }
   PayloadLayout layout;
   std::uint64_t end = 0;
   for (const auto& [offset, constant] : constants) {
     if (offset < end) continue;
-    if (offset > end) layout.parts.push_back({.offset = end, .bytes = offset - end, .kind = PayloadPart::Kind::Tables, .name = {}});
+    if (offset > end)
+      layout.parts.push_back(
+          {.offset = end, .bytes = offset - end, .kind = PayloadPart::Kind::Tables, .name = {}});
     layout.parts.push_back(constant);
     end = offset + constant.bytes;
   }
-  if (bytes.size() > end) layout.parts.push_back({.offset = end, .bytes = bytes.size() - end, .kind = PayloadPart::Kind::Tables, .name = {}});
+  if (bytes.size() > end)
+    layout.parts.push_back(
+        {.offset = end, .bytes = bytes.size() - end, .kind = PayloadPart::Kind::Tables, .name = {}});
   return layout;
 }
 
