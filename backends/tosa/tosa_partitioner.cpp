@@ -17,10 +17,12 @@ namespace {
 using Excluded = std::vector<std::string>;
 
 bool is_excluded(const Node& node, const Excluded& excluded) {
-  return std::ranges::any_of(excluded, [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
+  return std::ranges::any_of(excluded,
+                             [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
-NodeSupport support(const Node& node, const Program& program, const Method& method, const Excluded& excluded) {
+NodeSupport support(const Node& node, const Program& program, const Method& method,
+                    const Excluded& excluded) {
   if (is_excluded(node, excluded)) return refuse("excluded");
   if (const Check refusal = check_node(node, &program, &method))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
@@ -56,7 +58,8 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, co
   Excluded excluded;
   for (const auto& [key, value] : options) {
     if (key != "exclude") {
-      return failure("usage", fmt::format("--backend {}", owner), fmt::format("unknown option '{}={}'", key, value),
+      return failure("usage", fmt::format("--backend {}", owner),
+                     fmt::format("unknown option '{}={}'", key, value),
                      fmt::format("`depute backends {}` lists the options", owner));
     }
     for (const auto part : std::views::split(value, '+')) excluded.emplace_back(part.begin(), part.end());
@@ -64,7 +67,9 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, co
   return std::make_unique<ProposalPartitioner>(
       [excluded, owner = std::string(owner), spec](const Program& program, const Method& method) {
         Proposal proposal;
-        proposal.support = [excluded, &program, &method](const Node& node) { return support(node, program, method, excluded); };
+        proposal.support = [excluded, &program, &method](const Node& node) {
+          return support(node, program, method, excluded);
+        };
         proposal.options = {.owner = owner, .spec = spec};
         return proposal;
       },

@@ -28,13 +28,14 @@ Shape as_image(const Shape& shape) {
   return image;
 }
 
-Tensor convolve(Emitter& emit, Op op, const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result,
-                const std::vector<Slide>& slides) {
+Tensor convolve(Emitter& emit, Op op, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                const Shape& result, const std::vector<Slide>& slides) {
   const Order order = channels_last_order(result.size());
   Shape sizes;
   for (const std::uint8_t dim : order) sizes.push_back(result[dim]);
-  const Tensor made = emit.raw(op, {channels_last(emit, x), weight, bias, emit.zero_point(x.dtype), emit.zero_point(weight.dtype)},
-                               x.dtype, sizes, window_of(slides));
+  const Tensor made = emit.raw(
+      op, {channels_last(emit, x), weight, bias, emit.zero_point(x.dtype), emit.zero_point(weight.dtype)},
+      x.dtype, sizes, window_of(slides));
   return emit.as(made, order);
 }
 
@@ -55,26 +56,31 @@ Tensor by_groups(Emitter& emit, const Convolution& c, const auto& convolve_group
   const std::int64_t in = c.x.shape[1] / c.groups;
   const std::int64_t rows = c.weight.shape[0] / c.groups;
   for (std::int64_t group = 0; group < c.groups; ++group) {
-    parts.push_back(convolve_group(emit.slice(c.x, 1, group * in, in), emit.slice(c.weight, 0, group * rows, rows),
-                                   has_bias ? emit.slice(c.bias, 0, group * result[1], result[1]) : c.bias, result));
+    parts.push_back(
+        convolve_group(emit.slice(c.x, 1, group * in, in), emit.slice(c.weight, 0, group * rows, rows),
+                       has_bias ? emit.slice(c.bias, 0, group * result[1], result[1]) : c.bias, result));
   }
   return emit.concat(parts, 1);
 }
 
 Tensor forward(Emitter& emit, Convolution& c) {
-  for (std::size_t i = 0; i < c.slides.size(); ++i) c.x = fit_window(emit, c.x, 2 + i, c.slides[i], c.result[2 + i]);
+  for (std::size_t i = 0; i < c.slides.size(); ++i)
+    c.x = fit_window(emit, c.x, 2 + i, c.slides[i], c.result[2 + i]);
   const bool is_image = c.slides.size() == 2;
   const std::int64_t channels = c.x.shape[1];
   if (is_image && c.groups == channels && channels > 1) {
     // [C * M, 1, H, W] -> [C, M, H, W] -> [H, W, C, M]
     const std::int64_t multiples = c.weight.shape[0] / channels;
-    const Tensor split = emit.in_rows(emit.reshape(c.weight, {channels, multiples, c.weight.shape[2], c.weight.shape[3]}));
+    const Tensor split =
+        emit.in_rows(emit.reshape(c.weight, {channels, multiples, c.weight.shape[2], c.weight.shape[3]}));
     const Tensor weight = emit.in_rows(emit.permute(split, {2, 3, 0, 1}));
     return convolve(emit, Op::DepthwiseConv2d, c.x, weight, c.bias, c.result, c.slides);
   }
-  return by_groups(emit, c, [&](const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result) {
-    return convolve(emit, is_image ? Op::Conv2d : Op::Conv3d, x, dense_weight(emit, weight), bias, result, c.slides);
-  });
+  return by_groups(emit, c,
+                   [&](const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result) {
+                     return convolve(emit, is_image ? Op::Conv2d : Op::Conv3d, x, dense_weight(emit, weight),
+                                     bias, result, c.slides);
+                   });
 }
 
 // Weights are [in, out, H, W]. What padding takes from the result is negative padding of it.
@@ -84,10 +90,11 @@ Tensor transposed(Emitter& emit, const Convolution& c) {
     slides[i].after = c.output_padding[i] - slides[i].before;
     slides[i].before = -slides[i].before;
   }
-  return by_groups(emit, c, [&](const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result) {
-    const Tensor turned = emit.in_rows(emit.permute(weight, {1, 2, 3, 0}));
-    return convolve(emit, Op::TransposeConv2d, x, turned, bias, result, slides);
-  });
+  return by_groups(emit, c,
+                   [&](const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result) {
+                     const Tensor turned = emit.in_rows(emit.permute(weight, {1, 2, 3, 0}));
+                     return convolve(emit, Op::TransposeConv2d, x, turned, bias, result, slides);
+                   });
 }
 
 Check check_sizes(const OpCall& call, const Convolution& c) {
@@ -95,9 +102,11 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
     if (slide.kernel * slide.dilation > max_kernel || slide.stride > max_kernel || slide.before > max_kernel)
       return refuse_argument(call, "weight", "windows, strides and padding of at most 8192");
     if (call.boolean("transposed") && slide.dilation != 1) return refuse_argument(call, "dilation", "1");
-    if (call.boolean("transposed") && slide.before >= slide.kernel) return refuse_argument(call, "padding", "less than the window");
+    if (call.boolean("transposed") && slide.before >= slide.kernel)
+      return refuse_argument(call, "padding", "less than the window");
   }
-  if (call.boolean("transposed") && c.slides.size() != 2) return refuse_argument(call, "transposed", "False for three dimensions");
+  if (call.boolean("transposed") && c.slides.size() != 2)
+    return refuse_argument(call, "transposed", "False for three dimensions");
   return {};
 }
 
@@ -107,7 +116,8 @@ Check convolution(Emitter& emit, const OpCall& call) {
   c.weight = emit.input(call, "weight");
   c.groups = call.integer("groups");
   if (c.x.rank() < 3 || c.x.rank() > 5) return Refusal{"rank", std::to_string(c.x.rank()), "3 to 5"};
-  if (c.weight.dtype != c.x.dtype) return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
+  if (c.weight.dtype != c.x.dtype)
+    return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
   const std::size_t given = c.x.rank() - 2;
   const auto list = [&](std::string_view name, std::int64_t otherwise) {
     std::vector<std::int64_t> numbers;
@@ -127,7 +137,11 @@ Check convolution(Emitter& emit, const OpCall& call) {
     c.result = as_image(c.result);
   }
   for (std::size_t i = 0; i < stride.size(); ++i) {
-    c.slides.push_back({.kernel = c.weight.shape[2 + i], .stride = stride[i], .dilation = dilation[i], .before = padding[i], .after = padding[i]});
+    c.slides.push_back({.kernel = c.weight.shape[2 + i],
+                        .stride = stride[i],
+                        .dilation = dilation[i],
+                        .before = padding[i],
+                        .after = padding[i]});
   }
   DEPUTE_REFUSE_IF(check_sizes(call, c));
   c.bias = call["bias"].is_none() ? emit.zero_point(c.x.dtype) : emit.input(call, "bias");
@@ -140,7 +154,8 @@ Check convolution(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> convolution() {
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
-       .conditions = "one to three dimensions; transposed: one or two, no dilation, padding less than the window",
+       .conditions =
+           "one to three dimensions; transposed: one or two, no dilation, padding less than the window",
        .translate = convolution},
   };
   return rules;

@@ -10,7 +10,9 @@ namespace {
 // Of [B, M, K] and [B, K, N].
 Tensor product(Emitter& emit, const Tensor& a, const Tensor& b) {
   const Shape shape = {a.shape[0], a.shape[1], b.shape[2]};
-  return emit.raw(Op::MatMul, {emit.in_rows(a), emit.in_rows(b), emit.zero_point(a.dtype), emit.zero_point(b.dtype)}, a.dtype, shape);
+  return emit.raw(Op::MatMul,
+                  {emit.in_rows(a), emit.in_rows(b), emit.zero_point(a.dtype), emit.zero_point(b.dtype)},
+                  a.dtype, shape);
 }
 
 // Of [M, K] and weights [N, K].
@@ -20,8 +22,9 @@ Tensor by_pixels(Emitter& emit, const Tensor& x, const Tensor& weight, const Ten
   const std::int64_t out = weight.shape[0];
   const Tensor image = emit.reshape(emit.in_rows(x), {rows, 1, 1, in});
   const Tensor filter = emit.reshape(emit.in_rows(weight), {out, 1, 1, in});
-  const Tensor made = emit.raw(Op::Conv2d, {image, filter, bias, emit.zero_point(x.dtype), emit.zero_point(weight.dtype)}, x.dtype,
-                               {rows, 1, 1, out}, window_of({Slide{}, Slide{}}));
+  const Tensor made =
+      emit.raw(Op::Conv2d, {image, filter, bias, emit.zero_point(x.dtype), emit.zero_point(weight.dtype)},
+               x.dtype, {rows, 1, 1, out}, window_of({Slide{}, Slide{}}));
   return emit.reshape(made, {rows, out});
 }
 
@@ -51,8 +54,10 @@ Check linear(Emitter& emit, const OpCall& call) {
 Check mm(Emitter& emit, const OpCall& call) {
   const Tensor a = emit.input(call, "self");
   const Tensor b = emit.input(call, "mat2");
-  if (emit.is_constant(b)) return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), emit.zero_point(a.dtype)));
-  return emit.result(emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape()));
+  if (emit.is_constant(b))
+    return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), emit.zero_point(a.dtype)));
+  return emit.result(
+      emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape()));
 }
 
 Check bmm(Emitter& emit, const OpCall& call) {
