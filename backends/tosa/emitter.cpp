@@ -46,6 +46,13 @@ TensorData scalar(DType dtype, double value) {
   }
 }
 
+// Returns false for a number that an integer type does not have.
+bool is_integer(DType dtype, double value) {
+  if (is_float(dtype) || dtype == DType::Bool) return true;
+  const double limit = std::ldexp(1, static_cast<int>(bit_count(dtype)) - 1);
+  return value == std::trunc(value) && value >= -limit && value < limit;
+}
+
 // Returns i32 numbers from those of i64, or nullopt if one does not fit.
 std::optional<TensorData> narrowed(const TensorData& data) {
   const std::shared_ptr<const Storage> storage = dense_bytes(data);
@@ -178,6 +185,11 @@ Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) 
 }
 
 Tensor Emitter::number(double value, DType dtype) {
+  if (!is_integer(dtype, value)) {
+    if (!refusal_)
+      refusal_ = Refusal{"argument", fmt::format("{}", value), fmt::format("numbers of {}", name(dtype))};
+    value = 0;
+  }
   const auto [entry, is_new] = numbers_.try_emplace({dtype, std::bit_cast<std::uint64_t>(value)});
   if (is_new) entry->second = constant(weights::constant_of("", scalar(dtype, value)));
   return entry->second;
@@ -410,7 +422,9 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   return result;
 }
 
+// TOSA saturates integers, where PyTorch wraps around.
 Tensor Emitter::negate(const Tensor& x) {
+  if (!is_float(x.dtype)) return cast(add(Op::Sub, {number(0, DType::I32), cast(x, DType::I32)}), x.dtype);
   const Tensor zero = zero_point(x.dtype);
   return as(raw(Op::Negate, {x, zero, zero}, x.dtype, graph_.tensors[x.id].shape), x.order);
 }
@@ -445,11 +459,13 @@ Tensor Emitter::sum(const Tensor& x, std::span<const std::size_t> dims) {
   return result;
 }
 
+// PyTorch sums f16 in f32.
 Tensor Emitter::mean(const Tensor& x, std::span<const std::size_t> dims) {
   std::int64_t count = 1;
   for (const std::size_t dim : dims) count *= x.shape[dim];
-  const Tensor total = sum(x, dims);
-  return count == 1 ? total : mul(total, 1.0 / static_cast<double>(count));
+  if (count == 1) return x;
+  const Tensor total = sum(cast(x, DType::F32), dims);
+  return cast(mul(total, 1.0 / static_cast<double>(count)), x.dtype);
 }
 
 Check Emitter::result(const Tensor& tensor, std::size_t i) {

@@ -54,6 +54,8 @@ class Emitter {
   Tensor number(double value, DType dtype);
   Tensor constant(Constant constant);
   bool is_constant(const Tensor& tensor) const { return graph_.tensors[tensor.id].constant.has_value(); }
+  // The data of a constant, as they lie in memory.
+  const Constant& data(const Tensor& constant) const { return *graph_.tensors[constant.id].constant; }
   Tensor zero_point(DType dtype) { return reshape(number(0, dtype), {1}); }
   // Numbers that an operator takes as operand.
   Tensor shape(std::span<const std::int64_t> numbers);
