@@ -69,6 +69,29 @@ std::optional<TensorData> narrowed(const TensorData& data) {
   return make_data<std::int32_t>(ScalarType::I32, data.type.sizes, std::span<const std::int32_t>(numbers));
 }
 
+// Elements from `start` on along a dimension, as they lie in memory.
+Constant sliced(const Constant& constant, std::size_t dim, std::int64_t start, std::int64_t size) {
+  const Dims sizes = constant.sizes();
+  Dims target = sizes;
+  target[dim] = size;
+  std::size_t rows = 1;  // in front of the dimension
+  for (std::size_t i = 0; i < dim; ++i) rows *= static_cast<std::size_t>(sizes[i].value());
+  const auto of = static_cast<std::size_t>(sizes[dim].value());
+  const auto cut = [=](std::span<weights::Bytes> inputs) {
+    const std::span<const std::byte> bytes = inputs[0].view();
+    const std::size_t row = bytes.size() / rows;
+    std::vector<std::byte> result;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto part = bytes.subspan(i * row + static_cast<std::size_t>(start) * (row / of),
+                                      static_cast<std::size_t>(size) * (row / of));
+      result.insert(result.end(), part.begin(), part.end());
+    }
+    return result;
+  };
+  return weights::converted(fmt::format("slice{}:{}+{}", dim, start, size), {constant}, constant.dtype(),
+                            target, cut);
+}
+
 Shape permuted(const Shape& shape, const Order& order) {
   Shape result;
   for (const std::uint8_t dim : order) result.push_back(shape[dim]);
@@ -250,9 +273,15 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
     });
     std::ranges::sort(made.handles);
   }
+  makers_[made.output] = graph_.ops.size();
   graph_.ops.push_back(std::move(made));
   return {
       .id = graph_.ops.back().output, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
+}
+
+const TosaOp* Emitter::maker(const Tensor& x, Op op) const {
+  const auto found = makers_.find(x.id);
+  return found != makers_.end() && graph_.ops[found->second].op == op ? &graph_.ops[found->second] : nullptr;
 }
 
 Tensor Emitter::as(const Tensor& x, const Order& order) const {
@@ -298,9 +327,11 @@ Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
   const Tensor from = order ? x : in_rows(x);
   if (!order) order = identity_order(target.size());
   const Shape shape = permuted(target, *order);
-  if (shape == graph_.tensors[from.id].shape)
-    return {.id = from.id, .dtype = x.dtype, .shape = target, .order = *order};
-  return as(raw(Op::Reshape, {from, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
+  TensorId id = from.id;
+  if (const TosaOp* op = maker(from, Op::Reshape)) id = op->inputs[0];
+  const Tensor source = {.id = id, .dtype = x.dtype, .shape = target, .order = *order};
+  if (shape == graph_.tensors[id].shape) return source;
+  return as(raw(Op::Reshape, {source, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
 }
 
 Tensor Emitter::permute(const Tensor& x, const Order& dims) {
@@ -322,16 +353,23 @@ Tensor Emitter::expand(const Tensor& x, const Shape& target) {
             from.order);
 }
 
+// A slice of a slice is one of the whole, and one of a constant is made here.
 Tensor Emitter::slice(const Tensor& x, std::size_t dim, std::int64_t start, std::int64_t size) {
   if (x.shape[dim] == size) return x;
   Shape sizes = x.shape;
   sizes[dim] = size;
   sizes = permuted(sizes, x.order);
+  if (is_constant(x)) return as(constant(sliced(data(x), position(x, dim), start, size)), x.order);
   Shape starts(sizes.size(), 0);
-  starts[position(x, dim)] = start;
-  return as(raw(Op::Slice, {x, shape({starts.data(), starts.size()}), shape({sizes.data(), sizes.size()})},
-                x.dtype, sizes),
-            x.order);
+  Tensor source = x;
+  if (const TosaOp* op = maker(x, Op::Slice)) {
+    source.id = op->inputs[0];
+    const std::vector<std::int64_t>& outer = graph_.tensors[op->inputs[1]].numbers;
+    std::ranges::copy(outer, starts.begin());
+  }
+  starts[position(x, dim)] += start;
+  const Tensor from = shape({starts.data(), starts.size()});
+  return as(raw(Op::Slice, {source, from, shape({sizes.data(), sizes.size()})}, x.dtype, sizes), x.order);
 }
 
 Tensor Emitter::pad(const Tensor& x, std::span<const std::int64_t> before_and_after, double value) {

@@ -109,6 +109,8 @@ class Emitter {
 
  private:
   Tensor twice(const Tensor& x);
+  // The operator that made the tensor, if it is of this kind.
+  const TosaOp* maker(const Tensor& x, Op op) const;
   TensorId new_tensor(DType dtype, const Shape& shape);
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
                      const Tensor* last = nullptr);
@@ -120,6 +122,7 @@ class Emitter {
   const Node* node_ = nullptr;
   std::uint32_t made_ = 0;  // tensors of the current node
   std::unordered_map<const Value*, Tensor> values_;
+  std::unordered_map<TensorId, std::size_t> makers_;  // places of the operators
   std::map<std::vector<std::int64_t>, Tensor> shapes_;
   std::map<std::pair<DType, std::uint64_t>, Tensor> numbers_;                 // by the bits of a double
   std::map<std::pair<TensorId, std::vector<std::uint8_t>>, Tensor> ordered_;  // in another order

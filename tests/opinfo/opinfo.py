@@ -142,7 +142,11 @@ def make_case(op, sample, form):
     if form == "inside":
         return Inside(Call(function, spec, leaves, slots, "plain")), tuple(pairs_of(t) for t in tensors)
     if form == "inside_others":
-        return InsideOthers(Call(function, spec, leaves, slots, "plain")), tuple(before(t) for t in tensors)
+        # Indices become constants, which delegates can have.
+        slots = [i for i in slots if leaves[i].dtype != torch.int64]
+        if not slots:
+            return None
+        return InsideOthers(Call(function, spec, leaves, slots, "plain")), tuple(before(leaves[i].detach()) for i in slots)
     if form in ("channels_last", "transposed", "strided"):
         laid = [relaid(t, form) for t in tensors]
         if all(a is b or a.is_contiguous() for a, b in zip(laid, tensors)):

@@ -21,6 +21,11 @@ Check by(Emitter& emit, const OpCall& call) {
   return emit.result(function(emit, emit.input(call, "self")));
 }
 
+Tensor absolute(Emitter& emit, const Tensor& x) {
+  const Tensor wide = is_float(x.dtype) ? x : emit.cast(x, DType::I32);
+  return emit.cast(emit.add(Op::Abs, {wide}), x.dtype);
+}
+
 Tensor negate(Emitter& emit, const Tensor& x) {
   return emit.negate(x);
 }
@@ -254,7 +259,7 @@ Check copy(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> unary() {
   static constexpr OpRule rules[] = {
       {.op = "aten._to_copy.default", .translate = to_dtype},
-      {.op = "aten.abs.default", .translate = unary<Op::Abs>},
+      {.op = "aten.abs.default", .translate = by<absolute>},
       {.op = "aten.alias.default", .op_class = OpClass::Move, .translate = copy},
       {.op = "aten.bitwise_not.default", .translate = by<invert>},
       {.op = "aten.ceil.default", .translate = unary<Op::Ceil>},
