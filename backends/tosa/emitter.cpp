@@ -46,6 +46,13 @@ TensorData scalar(DType dtype, double value) {
   }
 }
 
+// Returns false for a number that an integer type does not have.
+bool is_integer(DType dtype, double value) {
+  if (is_float(dtype) || dtype == DType::Bool) return true;
+  const double limit = std::ldexp(1, static_cast<int>(bit_count(dtype)) - 1);
+  return value == std::trunc(value) && value >= -limit && value < limit;
+}
+
 // Returns i32 numbers from those of i64, or nullopt if one does not fit.
 std::optional<TensorData> narrowed(const TensorData& data) {
   const std::shared_ptr<const Storage> storage = dense_bytes(data);
@@ -60,6 +67,29 @@ std::optional<TensorData> narrowed(const TensorData& data) {
     numbers[i] = static_cast<std::int32_t>(number);
   }
   return make_data<std::int32_t>(ScalarType::I32, data.type.sizes, std::span<const std::int32_t>(numbers));
+}
+
+// Elements from `start` on along a dimension, as they lie in memory.
+Constant sliced(const Constant& constant, std::size_t dim, std::int64_t start, std::int64_t size) {
+  const Dims sizes = constant.sizes();
+  Dims target = sizes;
+  target[dim] = size;
+  std::size_t rows = 1;  // in front of the dimension
+  for (std::size_t i = 0; i < dim; ++i) rows *= static_cast<std::size_t>(sizes[i].value());
+  const auto of = static_cast<std::size_t>(sizes[dim].value());
+  const auto cut = [=](std::span<weights::Bytes> inputs) {
+    const std::span<const std::byte> bytes = inputs[0].view();
+    const std::size_t row = bytes.size() / rows;
+    std::vector<std::byte> result;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto part = bytes.subspan(i * row + static_cast<std::size_t>(start) * (row / of),
+                                      static_cast<std::size_t>(size) * (row / of));
+      result.insert(result.end(), part.begin(), part.end());
+    }
+    return result;
+  };
+  return weights::converted(fmt::format("slice{}:{}+{}", dim, start, size), {constant}, constant.dtype(),
+                            target, cut);
 }
 
 Shape permuted(const Shape& shape, const Order& order) {
@@ -169,8 +199,7 @@ Tensor Emitter::input(const Value& value) {
     return values_[&value] = constant(weights::constant_of(value.name().str(), *data), value.name().str());
   const auto numbers = narrowed(*data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
-  return values_[&value] =
-             constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
+  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
 }
 
 Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) {
@@ -179,6 +208,11 @@ Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) 
 }
 
 Tensor Emitter::number(double value, DType dtype) {
+  if (!is_integer(dtype, value)) {
+    if (!refusal_)
+      refusal_ = Refusal{"argument", fmt::format("{}", value), fmt::format("numbers of {}", name(dtype))};
+    value = 0;
+  }
   const auto [entry, is_new] = numbers_.try_emplace({dtype, std::bit_cast<std::uint64_t>(value)});
   if (is_new) entry->second = constant(weights::constant_of("", scalar(dtype, value)));
   return entry->second;
@@ -193,7 +227,7 @@ Tensor Emitter::constant(Constant constant, std::string_view name) {
   const auto id = static_cast<TensorId>(graph_.tensors.size());
   graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32),
                             .shape = shape,
-                            .name = std::string(name),
+                            .name = {},
                             .constant = std::move(constant),
                             .numbers = {}});
   return {
@@ -239,9 +273,15 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
     });
     std::ranges::sort(made.handles);
   }
+  makers_[made.output] = graph_.ops.size();
   graph_.ops.push_back(std::move(made));
   return {
       .id = graph_.ops.back().output, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
+}
+
+const TosaOp* Emitter::maker(const Tensor& x, Op op) const {
+  const auto found = makers_.find(x.id);
+  return found != makers_.end() && graph_.ops[found->second].op == op ? &graph_.ops[found->second] : nullptr;
 }
 
 Tensor Emitter::as(const Tensor& x, const Order& order) const {
@@ -289,9 +329,11 @@ Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
   const Tensor from = order ? x : in_rows(x);
   if (!order) order = identity_order(target.size());
   const Shape shape = permuted(target, *order);
-  if (shape == graph_.tensors[from.id].shape)
-    return {.id = from.id, .dtype = x.dtype, .shape = target, .order = *order};
-  return as(raw(Op::Reshape, {from, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
+  TensorId id = from.id;
+  if (const TosaOp* op = maker(from, Op::Reshape)) id = op->inputs[0];
+  const Tensor source = {.id = id, .dtype = x.dtype, .shape = target, .order = *order};
+  if (shape == graph_.tensors[id].shape) return source;
+  return as(raw(Op::Reshape, {source, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
 }
 
 Tensor Emitter::permute(const Tensor& x, const Order& dims) {
@@ -313,16 +355,23 @@ Tensor Emitter::expand(const Tensor& x, const Shape& target) {
             from.order);
 }
 
+// A slice of a slice is one of the whole, and one of a constant is made here.
 Tensor Emitter::slice(const Tensor& x, std::size_t dim, std::int64_t start, std::int64_t size) {
   if (x.shape[dim] == size) return x;
   Shape sizes = x.shape;
   sizes[dim] = size;
   sizes = permuted(sizes, x.order);
+  if (is_constant(x)) return as(constant(sliced(data(x), position(x, dim), start, size)), x.order);
   Shape starts(sizes.size(), 0);
-  starts[position(x, dim)] = start;
-  return as(raw(Op::Slice, {x, shape({starts.data(), starts.size()}), shape({sizes.data(), sizes.size()})},
-                x.dtype, sizes),
-            x.order);
+  Tensor source = x;
+  if (const TosaOp* op = maker(x, Op::Slice)) {
+    source.id = op->inputs[0];
+    const std::vector<std::int64_t>& outer = graph_.tensors[op->inputs[1]].numbers;
+    std::ranges::copy(outer, starts.begin());
+  }
+  starts[position(x, dim)] += start;
+  const Tensor from = shape({starts.data(), starts.size()});
+  return as(raw(Op::Slice, {source, from, shape({sizes.data(), sizes.size()})}, x.dtype, sizes), x.order);
 }
 
 Tensor Emitter::pad(const Tensor& x, std::span<const std::int64_t> before_and_after, double value) {
@@ -413,7 +462,9 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   return result;
 }
 
+// TOSA saturates integers, where PyTorch wraps around.
 Tensor Emitter::negate(const Tensor& x) {
+  if (!is_float(x.dtype)) return cast(add(Op::Sub, {number(0, DType::I32), cast(x, DType::I32)}), x.dtype);
   const Tensor zero = zero_point(x.dtype);
   return as(raw(Op::Negate, {x, zero, zero}, x.dtype, graph_.tensors[x.id].shape), x.order);
 }
@@ -448,11 +499,13 @@ Tensor Emitter::sum(const Tensor& x, std::span<const std::size_t> dims) {
   return result;
 }
 
+// PyTorch sums f16 in f32.
 Tensor Emitter::mean(const Tensor& x, std::span<const std::size_t> dims) {
   std::int64_t count = 1;
   for (const std::size_t dim : dims) count *= x.shape[dim];
-  const Tensor total = sum(x, dims);
-  return count == 1 ? total : mul(total, 1.0 / static_cast<double>(count));
+  if (count == 1) return x;
+  const Tensor total = sum(cast(x, DType::F32), dims);
+  return cast(mul(total, 1.0 / static_cast<double>(count)), x.dtype);
 }
 
 Check Emitter::result(const Tensor& tensor, std::size_t i) {

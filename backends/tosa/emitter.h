@@ -55,6 +55,8 @@ class Emitter {
   // `name` is of the program's constant; those that are made of it share it.
   Tensor constant(Constant constant, std::string_view name = {});
   bool is_constant(const Tensor& tensor) const { return graph_.tensors[tensor.id].constant.has_value(); }
+  // The data of a constant, as they lie in memory.
+  const Constant& data(const Tensor& constant) const { return *graph_.tensors[constant.id].constant; }
   Tensor zero_point(DType dtype) { return reshape(number(0, dtype), {1}); }
   // Numbers that an operator takes as operand.
   Tensor shape(std::span<const std::int64_t> numbers);
@@ -108,6 +110,8 @@ class Emitter {
 
  private:
   Tensor twice(const Tensor& x);
+  // The operator that made the tensor, if it is of this kind.
+  const TosaOp* maker(const Tensor& x, Op op) const;
   TensorId new_tensor(DType dtype, const Shape& shape);
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
                      const Tensor* last = nullptr);
@@ -119,6 +123,7 @@ class Emitter {
   const Node* node_ = nullptr;
   std::uint32_t made_ = 0;  // tensors of the current node
   std::unordered_map<const Value*, Tensor> values_;
+  std::unordered_map<TensorId, std::size_t> makers_;  // places of the operators
   std::map<std::vector<std::int64_t>, Tensor> shapes_;
   std::map<std::pair<DType, std::uint64_t>, Tensor> numbers_;                 // by the bits of a double
   std::map<std::pair<TensorId, std::vector<std::uint8_t>>, Tensor> ordered_;  // in another order

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -32,6 +33,12 @@ std::vector<std::uint8_t> bytes_of(T value) {
   return bytes;
 }
 
+template <typename T>
+T saturated(double value) {
+  using Limits = std::numeric_limits<T>;
+  return static_cast<T>(std::clamp<double>(value, Limits::min(), Limits::max()));
+}
+
 std::vector<std::uint8_t> bound_bytes(double bound, DType dtype) {
   switch (dtype) {
     case DType::F32:
@@ -39,9 +46,9 @@ std::vector<std::uint8_t> bound_bytes(double bound, DType dtype) {
     case DType::F16:
       return bytes_of(float_to_half(static_cast<float>(bound)));
     case DType::I16:
-      return bytes_of(static_cast<std::int16_t>(bound));
+      return bytes_of(saturated<std::int16_t>(bound));
     default:
-      return bytes_of(static_cast<std::int8_t>(bound));
+      return bytes_of(saturated<std::int8_t>(bound));
   }
 }
 

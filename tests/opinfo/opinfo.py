@@ -5,6 +5,7 @@
     .venv/bin/python tests/opinfo/opinfo.py --tenth --json out.json
     .venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt         what `make test-ops` runs
     .venv/bin/python tests/opinfo/opinfo.py --complex             of complex numbers, inside a program and at its ends
+    .venv/bin/python tests/opinfo/opinfo.py --backend tosa        delegates are validated, and run by Arm's reference model
 
 One line an operator: how many cases equal eager, and of each other outcome the number and the commonest message. Outcomes are
 those of tests/models/stock_runtime.py. What torch itself cannot export or run is not a case. Exports are kept in build/opinfo.
@@ -47,6 +48,8 @@ DTYPES = {
 }  # fmt: skip
 REAL_DTYPES = ",".join(name for name in DTYPES if name != "c64")
 FORMS = ("plain", "dynamic_first", "dynamic_last", "channels_last", "transposed", "strided", "inplace", "reused")
+# Between other functions, so that delegates take a view, and lay its operands differently.
+TOSA_FORMS = ("plain", "inside_others")
 # With inputs and results as pairs of real numbers, and as they are.
 COMPLEX_FORMS = ("inside", "ends")
 HALVES = ("f16", "bf16")
@@ -138,6 +141,12 @@ def make_case(op, sample, form):
     tensors = [leaves[i].detach().clone() for i in slots]
     if form == "inside":
         return Inside(Call(function, spec, leaves, slots, "plain")), tuple(pairs_of(t) for t in tensors)
+    if form == "inside_others":
+        # Indices become constants, which delegates can have.
+        slots = [i for i in slots if leaves[i].dtype != torch.int64]
+        if not slots:
+            return None
+        return InsideOthers(Call(function, spec, leaves, slots, "plain")), tuple(before(leaves[i].detach()) for i in slots)
     if form in ("channels_last", "transposed", "strided"):
         laid = [relaid(t, form) for t in tensors]
         if all(a is b or a.is_contiguous() for a, b in zip(laid, tensors)):
@@ -154,6 +163,36 @@ class Relaid(torch.nn.Module):
 
     def forward(self, *tensors):
         return self.call(*(relaid(t, self.form) for t in tensors))
+
+
+def before(tensor):
+    """Of which inside() makes the tensor."""
+    if tensor.dtype in (torch.float32, torch.float16, torch.int32):
+        tensor = -tensor
+    return tensor.transpose(0, -1).contiguous() if tensor.dim() > 1 else tensor
+
+
+def inside(tensor):
+    tensor = tensor.transpose(0, -1) if tensor.dim() > 1 else tensor
+    return -tensor if tensor.dtype in (torch.float32, torch.float16, torch.int32) else tensor
+
+
+def after(tensor):
+    if tensor.dtype == torch.bool:
+        return ~tensor
+    return -tensor if tensor.dtype in (torch.float32, torch.float16, torch.int32) else tensor
+
+
+class InsideOthers(torch.nn.Module):
+    """A call between negations, on tensors whose first and last dimensions are exchanged."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *tensors):
+        results = self.call(*(inside(t) for t in tensors))
+        return tuple(after(t) for t in tree_flatten(results)[0] if isinstance(t, torch.Tensor))
 
 
 class Inside(torch.nn.Module):
@@ -263,13 +302,16 @@ def picked_along(x, a, b, dim) -> bool:
     return False
 
 
+TOLERANCE = 2e-3  # of scale; --tolerance
+
+
 def compare(got, want, exact=None) -> str:
-    """Empty when equal: 2e-3 of scale (half precision 2e-2). Values are those of `exact`, if given."""
+    """Empty when equal: to the tolerance (half precision 2e-2). Values are those of `exact`, if given."""
     if len(got) != len(want):
         return f"{len(got)} outputs instead of {len(want)}"
     for place, (a, b, right) in enumerate(zip(got, want, exact or want)):
         is_half = isinstance(b, torch.Tensor) and b.dtype in (torch.float16, torch.bfloat16)
-        message = difference(a, b, 2e-2 if is_half else 2e-3, right)
+        message = difference(a, b, 2e-2 if is_half else TOLERANCE, right)
         if message:
             return f"output {place}: {message}"
     return ""
@@ -285,7 +327,9 @@ def execute(name, pte, io):
         message = compare(got, want)
         if message and exact and exact[0] is not None:
             message = compare(got, want, exact[0])
-        return "" if message and picks_the_same(name, tensors, got, want) else message
+        if message and picks_the_same(name, tensors, got, want):
+            message = ""
+        return message or (tosa_delegates.complaints() if tosa_delegates else "")
 
     return run_apart(pte, [(tensors, judge)])
 
@@ -299,6 +343,17 @@ def executorch_flow(name, pt2, io, pte):
     except Exception as error:
         return "refused", f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     return execute(name, pte, io)
+
+
+tosa_delegates = None
+
+
+def use_tosa() -> None:
+    global tosa_delegates
+    sys.path.insert(0, str(ROOT / "tests" / "arm"))
+    import tosa_delegates
+
+    tosa_delegates.register()
 
 
 def check(work):
@@ -315,6 +370,8 @@ def check(work):
             outcome, message = executorch_flow(name, pt2, io, pte)
         else:
             outcome, message = lower(options.depute, pt2, pte, options.backend) or execute(name, pte, io)
+        if outcome == "ok" and tosa_delegates and tosa_delegates.has_delegates(pte):
+            outcome = "ok in delegates"
     return name, case, outcome, message, str(pt2)
 
 
@@ -402,7 +459,7 @@ def write_page(results, file):
         all=totals.total(),
         share=100 * totals["ok"] / totals.total(),
         refused=totals["refused"],
-        bad=totals.total() - totals["ok"] - totals["refused"],
+        bad=totals.total() - totals["ok"] - totals["ok in delegates"] - totals["refused"],
         table="\n".join(rows),
         others=textwrap.fill(", ".join(others), 120, break_long_words=False, break_on_hyphens=False),
     )
@@ -418,6 +475,7 @@ def main() -> int:
     parser.add_argument("--complex", action="store_true", help="complex numbers, by forms of their own")
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--backend", default="portable")
+    parser.add_argument("--tolerance", type=float, help="of scale; default: 2e-3, of backend tosa 1e-5")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tenth", action="store_true", help="a fixed tenth of the cases")
     parser.add_argument("--known", help="a file of operators that may be refused: name, then why")
@@ -429,6 +487,11 @@ def main() -> int:
     parser.add_argument("--cases", help="only those that this --json of another run has as refused")
     parser.add_argument("--list", action="store_true", help="the names of the operators")
     options = parser.parse_args()
+    global TOLERANCE
+    TOLERANCE = options.tolerance or (1e-5 if options.backend == "tosa" else TOLERANCE)
+    if options.backend == "tosa":
+        use_tosa()
+        options.forms = ",".join(TOSA_FORMS) if options.forms == ",".join(FORMS) else options.forms
     if options.complex:
         options.dtypes, options.forms = "c64", ",".join(COMPLEX_FORMS)
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -443,11 +506,11 @@ def main() -> int:
                 continue
             # Forms other than the plain one are about layout and sizes: one element type is enough.
             for form in options.forms.split(","):
-                if form not in ("plain", "inplace", *COMPLEX_FORMS) and dtype not in ("f32", "i64"):
+                if form not in ("plain", "inplace", *TOSA_FORMS, *COMPLEX_FORMS) and dtype not in ("f32", "i64"):
                     continue
                 if form not in ("plain", "inplace") and dtype == "i64" and torch.float32 in op_db[i].dtypes:
                     continue
-                for sample in range(options.samples if form == "inside" or (form == "plain" and dtype in ("f32", "i64")) else 1):
+                for sample in range(options.samples if form == "inside" or (form in ("plain", "inside_others") and dtype in ("f32", "i64")) else 1):
                     work.append((i, dtype, form, sample, options))
     if options.cases:
         refused = {case for cases in json.loads(Path(options.cases).read_text()).values() for case, outcome, *_ in cases if outcome == "refused"}
@@ -461,13 +524,14 @@ def main() -> int:
                 continue
             name, case, outcome, message, file = result
             results[name].append(result[1:])
-            if options.v and outcome != "ok":
+            if options.v and not outcome.startswith("ok"):
                 print(f"{outcome} {case} {message}\n    {file}", flush=True)
     totals = Counter()
     for name, cases in results.items():
         counts = Counter(outcome for _, outcome, _, _ in cases)
         totals.update(counts)
         line = f"{name}: {counts['ok']} ok"
+        line += f", {counts['ok in delegates']} ok in delegates" if counts["ok in delegates"] else ""
         for outcome in ("refused", "crash", "load", "run", "wrong"):
             if counts[outcome]:
                 said = Counter(message for _, o, message, _ in cases if o == outcome).most_common(1)[0][0]

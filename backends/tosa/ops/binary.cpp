@@ -1,6 +1,7 @@
 // Elementwise functions of two tensors, comparisons, and choices between tensors.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "emitter.h"
 
@@ -49,6 +50,7 @@ Check sum(Emitter& emit, const OpCall& call) {
 Check rsub(Emitter& emit, const OpCall& call) {
   const auto [a, b] = operands(emit, call);
   const double alpha = call.number("alpha");
+  if (!is_float(b.dtype) && alpha != std::trunc(alpha)) return refuse_argument(call, "alpha", "an integer");
   return result_of(emit, emit.add(Op::Sub, {b, alpha == 1 ? a : emit.mul(a, alpha)}));
 }
 
@@ -69,8 +71,79 @@ Check div(Emitter& emit, const OpCall& call) {
   return emit.result(quotient(emit, a, b));
 }
 
-Tensor floor_of_quotient(Emitter& emit, const Tensor& a, const Tensor& b) {
-  return emit.add(Op::Floor, {quotient(emit, a, b)});
+// --- whole quotients and what is left of the dividend
+
+// `whole` is rounded towards zero, or down; `rest` has the sign of the dividend, or of the divisor.
+struct Division {
+  Tensor whole;
+  Tensor rest;
+};
+
+enum class Rounded : std::uint8_t { TowardsZero, Down };
+
+Tensor is_negative(Emitter& emit, const Tensor& x) {
+  return emit.compare(Op::Greater, emit.number(0, x.dtype), x);
+}
+
+Tensor have_other_signs(Emitter& emit, const Tensor& a, const Tensor& b) {
+  return emit.add(Op::LogicalXor, {is_negative(emit, a), is_negative(emit, b)});
+}
+
+Division rounded_down(Emitter& emit, const Division& division, const Tensor& b) {
+  const Tensor has_rest =
+      emit.add(Op::LogicalNot, {emit.compare(Op::Equal, division.rest, emit.number(0, b.dtype))});
+  const Tensor is_above = emit.add(Op::LogicalAnd, {has_rest, have_other_signs(emit, division.rest, b)});
+  return {emit.select(is_above, emit.add(Op::Sub, {division.whole, emit.number(1, b.dtype)}), division.whole),
+          emit.select(is_above, emit.add(Op::Add, {division.rest, b}), division.rest)};
+}
+
+// Of positive numbers. The rounded quotient may be beside the right one, which the rest tells.
+Division divided_positive(Emitter& emit, const Tensor& a, const Tensor& b) {
+  const Tensor one = emit.number(1, a.dtype);
+  const Tensor whole = emit.add(Op::Floor, {quotient(emit, a, b)});
+  const Tensor rest = emit.add(Op::Sub, {a, emit.mul(whole, b)});
+  const Tensor is_above = is_negative(emit, rest);
+  const Tensor is_below = emit.compare(Op::GreaterEqual, rest, b);
+  return {emit.select(is_above, emit.add(Op::Sub, {whole, one}),
+                      emit.select(is_below, emit.add(Op::Add, {whole, one}), whole)),
+          emit.select(is_above, emit.add(Op::Add, {rest, b}),
+                      emit.select(is_below, emit.add(Op::Sub, {rest, b}), rest))};
+}
+
+Division divided(Emitter& emit, const Tensor& a, const Tensor& b, Rounded rounded) {
+  Division result;
+  if (is_float(a.dtype)) {
+    const Division positive = divided_positive(emit, emit.add(Op::Abs, {a}), emit.add(Op::Abs, {b}));
+    result = {emit.select(have_other_signs(emit, a, b), emit.negate(positive.whole), positive.whole),
+              emit.select(is_negative(emit, a), emit.negate(positive.rest), positive.rest)};
+  } else {
+    const Tensor whole = emit.add(Op::IntDiv, {a, b});
+    result = {whole, emit.add(Op::Sub, {a, emit.mul(whole, b)})};
+  }
+  return rounded == Rounded::Down ? rounded_down(emit, result, b) : result;
+}
+
+// Divisions by zero fail in PyTorch.
+Check check_divisor(const OpCall& call, const Tensor& a) {
+  if (a.dtype == DType::Bool) return Refusal{"dtype", "bool", "numbers"};
+  if (!is_float(a.dtype) && call["other"].is_number() && call.number("other") == 0)
+    return refuse_argument(call, "other", "a number other than 0");
+  return {};
+}
+
+Check div_by_mode(Emitter& emit, const OpCall& call) {
+  if (call["rounding_mode"].is_none()) return div(emit, call);
+  const auto [a, b] = operands(emit, call);
+  DEPUTE_REFUSE_IF(check_divisor(call, a));
+  const Rounded rounded = call.text("rounding_mode") == "floor" ? Rounded::Down : Rounded::TowardsZero;
+  return result_of(emit, divided(emit, a, b, rounded).whole);
+}
+
+template <Rounded rounded>
+Check rest(Emitter& emit, const OpCall& call) {
+  const auto [a, b] = operands(emit, call);
+  DEPUTE_REFUSE_IF(check_divisor(call, a));
+  return result_of(emit, divided(emit, a, b, rounded).rest);
 }
 
 template <Op op>
@@ -111,15 +184,45 @@ Check where(Emitter& emit, const OpCall& call) {
   return emit.result(emit.select(condition, value("self"), value("other")));
 }
 
-// a - floor(a / b) * b
-Check remainder(Emitter& emit, const OpCall& call) {
-  const auto [a, b] = operands(emit, call);
-  if (!is_float(a.dtype)) return Refusal{"dtype", std::string(name(a.dtype)), "floats"};
-  return emit.result(emit.add(Op::Sub, {a, emit.mul(floor_of_quotient(emit, a, b), b)}));
+// TOSA defines powers of positive numbers. Of negative ones there are whole powers; the rest is NaN.
+Tensor power_of(Emitter& emit, const Tensor& x, const Tensor& y) {
+  const Tensor zero = emit.number(0, x.dtype);
+  const Tensor one = emit.number(1, x.dtype);
+  const Tensor is_zero = emit.compare(Op::Equal, x, zero);
+  const Tensor positive = emit.add(Op::Pow, {emit.select(is_zero, one, emit.add(Op::Abs, {x})), y});
+  const Tensor half = emit.mul(y, 0.5);
+  const auto is_whole = [&](const Tensor& number) {
+    return emit.compare(Op::Equal, emit.add(Op::Floor, {number}), number);
+  };
+  const Tensor nan = emit.number(std::numeric_limits<double>::quiet_NaN(), x.dtype);
+  const Tensor of_negative =
+      emit.select(is_whole(half), positive, emit.select(is_whole(y), emit.negate(positive), nan));
+  // 0 to the power of 0 is 1, and to a negative one infinity.
+  const Tensor infinity = emit.number(std::numeric_limits<double>::infinity(), x.dtype);
+  const Tensor of_zero = emit.select(emit.compare(Op::Greater, y, zero), zero,
+                                     emit.select(emit.compare(Op::Equal, y, zero), one, infinity));
+  const Tensor known = emit.select(is_zero, of_zero, positive);
+  return emit.select(is_negative(emit, x), of_negative, known);
 }
 
 Check power(Emitter& emit, const OpCall& call) {
-  return emit.result(emit.add(Op::Pow, {emit.input(call, "self"), emit.input(call, "exponent")}));
+  const DType dtype = emit.result_dtype();
+  if (!is_float(dtype)) return Refusal{"dtype", std::string(name(dtype)), "floats"};
+  const Tensor x = emit.cast(emit.operand(call, "self", dtype), dtype);
+  const Tensor y = emit.cast(emit.operand(call, "exponent", dtype), dtype);
+  if (call["self"].is_number() && call.number("self") > 0) return emit.result(emit.add(Op::Pow, {x, y}));
+  return emit.result(power_of(emit, x, y));
+}
+
+// PyTorch gives the greatest where the bounds cross.
+Check clamp_by_tensors(Emitter& emit, const OpCall& call) {
+  const DType dtype = emit.result_dtype();
+  Tensor x = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : DType::I32);
+  if (!call["min"].is_none())
+    x = emit.add(Op::Maximum, {x, emit.cast(emit.operand(call, "min", x.dtype), x.dtype)});
+  if (!call["max"].is_none())
+    x = emit.add(Op::Minimum, {x, emit.cast(emit.operand(call, "max", x.dtype), x.dtype)});
+  return result_of(emit, x);
 }
 
 }  // namespace
@@ -136,10 +239,14 @@ std::span<const OpRule> binary() {
       {.op = "aten.bitwise_or.Tensor", .translate = bitwise<LogicalOr, BitwiseOr>},
       {.op = "aten.bitwise_xor.Scalar", .translate = bitwise<LogicalXor, BitwiseXor>},
       {.op = "aten.bitwise_xor.Tensor", .translate = bitwise<LogicalXor, BitwiseXor>},
+      {.op = "aten.clamp.Tensor", .translate = clamp_by_tensors},
       {.op = "aten.div.Scalar", .conditions = "floats", .translate = div},
       {.op = "aten.div.Tensor", .conditions = "floats", .translate = div},
+      {.op = "aten.div.Tensor_mode", .translate = div_by_mode},
       {.op = "aten.eq.Scalar", .translate = compare<Equal>},
       {.op = "aten.eq.Tensor", .translate = compare<Equal>},
+      {.op = "aten.fmod.Scalar", .translate = rest<Rounded::TowardsZero>},
+      {.op = "aten.fmod.Tensor", .translate = rest<Rounded::TowardsZero>},
       {.op = "aten.ge.Scalar", .translate = compare<GreaterEqual>},
       {.op = "aten.ge.Tensor", .translate = compare<GreaterEqual>},
       {.op = "aten.gt.Scalar", .translate = compare<Greater>},
@@ -157,9 +264,10 @@ std::span<const OpRule> binary() {
       {.op = "aten.mul.Tensor", .translate = mul},
       {.op = "aten.ne.Scalar", .translate = compare<Equal, Side::AsGiven, true>},
       {.op = "aten.ne.Tensor", .translate = compare<Equal, Side::AsGiven, true>},
-      {.op = "aten.pow.Tensor_Tensor", .translate = power},
-      {.op = "aten.remainder.Scalar", .conditions = "floats", .translate = remainder},
-      {.op = "aten.remainder.Tensor", .conditions = "floats", .translate = remainder},
+      {.op = "aten.pow.Scalar", .conditions = "floats", .translate = power},
+      {.op = "aten.pow.Tensor_Tensor", .conditions = "floats", .translate = power},
+      {.op = "aten.remainder.Scalar", .translate = rest<Rounded::Down>},
+      {.op = "aten.remainder.Tensor", .translate = rest<Rounded::Down>},
       {.op = "aten.rsub.Scalar", .translate = rsub},
       {.op = "aten.sub.Scalar", .translate = sum<Sub>},
       {.op = "aten.sub.Tensor", .translate = sum<Sub>},

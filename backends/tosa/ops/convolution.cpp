@@ -83,9 +83,31 @@ Tensor forward(Emitter& emit, Convolution& c) {
                    });
 }
 
-// Weights are [in, out, H, W]. What padding takes from the result is negative padding of it.
-Tensor transposed(Emitter& emit, const Convolution& c) {
+// Elements with zeros between them: [1, 2, 3] -> [1, 0, 2, 0, 3].
+Tensor dilated(Emitter& emit, const Tensor& x, std::size_t dim, std::int64_t dilation) {
+  if (dilation == 1 || x.shape[dim] == 1) return x;
+  Shape rows;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    rows.push_back(x.shape[i]);
+    if (i == dim) rows.push_back(1);
+  }
+  std::vector<std::int64_t> widths(2 * rows.size(), 0);
+  widths[2 * dim + 3] = dilation - 1;
+  Shape whole = x.shape;
+  whole[dim] *= dilation;
+  const Tensor spread = emit.reshape(emit.pad(emit.reshape(x, rows), widths, 0), whole);
+  return emit.slice(spread, dim, 0, whole[dim] - dilation + 1);
+}
+
+// Weights are [in, out, H, W]. What padding takes from the result is negative padding of it. TOSA has no dilation
+// here.
+Tensor transposed(Emitter& emit, Convolution& c) {
   std::vector<Slide> slides = c.slides;
+  for (std::size_t i = 0; i < slides.size(); ++i) {
+    c.weight = dilated(emit, c.weight, 2 + i, slides[i].dilation);
+    slides[i].kernel = c.weight.shape[2 + i];
+    slides[i].dilation = 1;
+  }
   for (std::size_t i = 0; i < slides.size(); ++i) {
     slides[i].after = c.output_padding[i] - slides[i].before;
     slides[i].before = -slides[i].before;
@@ -101,8 +123,7 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
   for (const Slide& slide : c.slides) {
     if (slide.kernel * slide.dilation > max_kernel || slide.stride > max_kernel || slide.before > max_kernel)
       return refuse_argument(call, "weight", "windows, strides and padding of at most 8192");
-    if (call.boolean("transposed") && slide.dilation != 1) return refuse_argument(call, "dilation", "1");
-    if (call.boolean("transposed") && slide.before >= slide.kernel)
+    if (call.boolean("transposed") && slide.before > (slide.kernel - 1) * slide.dilation)
       return refuse_argument(call, "padding", "less than the window");
   }
   if (call.boolean("transposed") && c.slides.size() != 2)
@@ -116,6 +137,7 @@ Check convolution(Emitter& emit, const OpCall& call) {
   c.weight = emit.input(call, "weight");
   c.groups = call.integer("groups");
   if (c.x.rank() < 3 || c.x.rank() > 5) return Refusal{"rank", std::to_string(c.x.rank()), "3 to 5"};
+  if (!is_float(c.x.dtype)) return Refusal{"dtype", std::string(name(c.x.dtype)), "floats"};
   if (c.weight.dtype != c.x.dtype)
     return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
   const std::size_t given = c.x.rank() - 2;
@@ -154,8 +176,7 @@ Check convolution(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> convolution() {
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
-       .conditions =
-           "one to three dimensions; transposed: one or two, no dilation, padding less than the window",
+       .conditions = "one to three dimensions; transposed: one or two, padding less than the window",
        .translate = convolution},
   };
   return rules;

@@ -7,6 +7,12 @@
 namespace depute::tosa::ops {
 namespace {
 
+// TOSA computes products of i8 in i32, and of zero points.
+Check check_floats(const Tensor& x) {
+  if (!is_float(x.dtype)) return Refusal{"dtype", std::string(name(x.dtype)), "floats"};
+  return {};
+}
+
 // Of [B, M, K] and [B, K, N].
 Tensor product(Emitter& emit, const Tensor& a, const Tensor& b) {
   const Shape shape = {a.shape[0], a.shape[1], b.shape[2]};
@@ -40,6 +46,7 @@ Tensor one_batch(Emitter& emit, const Tensor& x) {
 Check linear(Emitter& emit, const OpCall& call) {
   const Tensor x = as_matrix(emit, emit.input(call, "input"));
   const Tensor weight = emit.input(call, "weight");
+  DEPUTE_REFUSE_IF(check_floats(x));
   if (weight.rank() != 2) return Refusal{"rank", std::to_string(weight.rank()), "2"};
   const bool has_bias = !call["bias"].is_none();
   if (emit.is_constant(weight)) {
@@ -54,6 +61,7 @@ Check linear(Emitter& emit, const OpCall& call) {
 Check mm(Emitter& emit, const OpCall& call) {
   const Tensor a = emit.input(call, "self");
   const Tensor b = emit.input(call, "mat2");
+  DEPUTE_REFUSE_IF(check_floats(a));
   if (emit.is_constant(b))
     return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), emit.zero_point(a.dtype)));
   return emit.result(
@@ -61,13 +69,16 @@ Check mm(Emitter& emit, const OpCall& call) {
 }
 
 Check bmm(Emitter& emit, const OpCall& call) {
-  return emit.result(product(emit, emit.input(call, "self"), emit.input(call, "mat2")));
+  const Tensor a = emit.input(call, "self");
+  DEPUTE_REFUSE_IF(check_floats(a));
+  return emit.result(product(emit, a, emit.input(call, "mat2")));
 }
 
 // beta * self + alpha * mat1 @ mat2
 Check addmm(Emitter& emit, const OpCall& call) {
   const Tensor a = emit.input(call, "mat1");
   const Tensor b = emit.input(call, "mat2");
+  DEPUTE_REFUSE_IF(check_floats(a));
   Tensor made = emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape());
   if (call.number("alpha") != 1) made = emit.mul(made, call.number("alpha"));
   Tensor bias = emit.input(call, "self");

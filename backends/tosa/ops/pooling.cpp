@@ -1,6 +1,6 @@
-// Maxima and averages over windows, and resizing of images.
+// Maxima and averages over windows of images.
 #include <algorithm>
-#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "emitter.h"
@@ -69,44 +69,70 @@ Check max_pool(Emitter& emit, const OpCall& call) {
   return emit.result(emit.reshape(pool(emit, Op::MaxPool2d, x, result, slides), emit.result_shape()));
 }
 
-// TOSA divides by the number of elements inside the image. Where padding counts, it is a part of the image.
+// TOSA divides by the number of elements inside the image. Where padding counts, it is a part of the image; so is what
+// lies under the last windows, where a divisor is given.
 Check avg_pool(Emitter& emit, const OpCall& call) {
   std::vector<Slide> slides = slides_of(call, false);
   Tensor x = emit.input(call, "self");
   DEPUTE_REFUSE_IF(check_windows(call, x, slides));
-  const std::int64_t area = slides[0].kernel * slides[1].kernel;
-  const bool is_padded = slides[0].before + slides[1].before > 0;
-  const std::int64_t divisor = call["divisor_override"].is_none() ? area : call.integer("divisor_override");
-  if (divisor != area && (call.boolean("ceil_mode") || (is_padded && !call.boolean("count_include_pad"))))
-    return refuse_argument(call, "divisor_override", "none, with windows that reach over the border");
+  if (!is_float(x.dtype)) return Refusal{"dtype", std::string(name(x.dtype)), "floats"};
+  const bool has_divisor = !call["divisor_override"].is_none();
+  const bool counts_padding = call.boolean("count_include_pad");
   x = emit.reshape(x, with_batch(x.shape));
   const Shape result = with_batch(emit.result_shape());
-  if (is_padded && (call.boolean("count_include_pad") || divisor != area)) {
-    x = emit.pad(x,
-                 std::vector<std::int64_t>{0, 0, 0, 0, slides[0].before, slides[0].after, slides[1].before,
-                                           slides[1].after},
-                 0);
-    for (Slide& slide : slides) slide.before = slide.after = 0;
+  std::vector<std::int64_t> widths(2 * x.rank(), 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    Slide& slide = slides[i];
+    std::int64_t after = slide.after;
+    x = fit_window(emit, x, 2 + i, slide, result[2 + i]);
+    if (!has_divisor && !counts_padding) continue;
+    after = has_divisor ? slide.after : std::min(slide.after, after);
+    widths[4 + 2 * i] = std::exchange(slide.before, 0);
+    widths[5 + 2 * i] = after;
+    slide.after -= after;
   }
-  for (std::size_t i = 0; i < 2; ++i) x = fit_window(emit, x, 2 + i, slides[i], result[2 + i]);
+  if (std::ranges::any_of(widths, [](std::int64_t width) { return width > 0; })) x = emit.pad(x, widths, 0);
   Tensor made = pool(emit, Op::AvgPool2d, x, result, slides);
-  if (divisor != area) made = emit.mul(made, static_cast<double>(area) / static_cast<double>(divisor));
+  if (has_divisor) {
+    const auto area = static_cast<double>(slides[0].kernel * slides[1].kernel);
+    made = emit.mul(made, area / static_cast<double>(call.integer("divisor_override")));
+  }
   return emit.result(emit.reshape(made, emit.result_shape()));
 }
 
-// Windows of one size, where the sizes of the input are multiples of those of the result.
+// The mean of each window of one dimension: those of an adaptive pooling may overlap, and differ in size.
+Tensor adaptive_means(Emitter& emit, const Tensor& x, std::size_t dim, std::int64_t count) {
+  const std::int64_t size = x.shape[dim];
+  const std::size_t dims[] = {dim};
+  if (count == 1) return emit.mean(x, dims);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t start = i * size / count;
+    const std::int64_t end = ((i + 1) * size + count - 1) / count;
+    parts.push_back(emit.mean(emit.slice(x, dim, start, end - start), dims));
+  }
+  return emit.concat(parts, dim);
+}
+
 Check adaptive_avg_pool(Emitter& emit, const OpCall& call) {
   const Tensor given = emit.input(call, "self");
-  const Tensor x = emit.reshape(given, with_batch(given.shape));
+  if (!is_float(given.dtype)) return Refusal{"dtype", std::string(name(given.dtype)), "floats"};
+  Tensor x = emit.reshape(given, with_batch(given.shape));
   const Shape result = with_batch(emit.result_shape());
   std::vector<Slide> slides;
+  bool has_equal_windows = true;
   for (std::size_t i = 2; i < 4; ++i) {
-    if (x.shape[i] % result[i] != 0) return refuse_argument(call, "output_size", "divisors of the sizes");
     slides.push_back({.kernel = x.shape[i] / result[i], .stride = x.shape[i] / result[i]});
-    if (slides.back().kernel > max_kernel)
-      return refuse_argument(call, "output_size", "windows of at most 8192");
+    if (x.shape[i] % result[i] != 0 || slides.back().kernel > max_kernel) has_equal_windows = false;
   }
-  return emit.result(emit.reshape(pool(emit, Op::AvgPool2d, x, result, slides), emit.result_shape()));
+  if (has_equal_windows) {
+    x = pool(emit, Op::AvgPool2d, x, result, slides);
+  } else if (std::max(result[2], result[3]) > static_cast<std::int64_t>(max_list)) {
+    return refuse_argument(call, "output_size", "at most 64, or divisors of the sizes");
+  } else {
+    for (std::size_t i = 2; i < 4; ++i) x = adaptive_means(emit, x, i, result[i]);
+  }
+  return emit.result(emit.reshape(x, emit.result_shape()));
 }
 
 }  // namespace
@@ -114,11 +140,9 @@ Check adaptive_avg_pool(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> pooling() {
   static constexpr OpRule rules[] = {
       {.op = "aten._adaptive_avg_pool2d.default",
-       .conditions = "output sizes divide the input's",
+       .conditions = "output sizes of at most 64, or that divide the input's",
        .translate = adaptive_avg_pool},
-      {.op = "aten.avg_pool2d.default",
-       .conditions = "divisor_override without windows over the border",
-       .translate = avg_pool},
+      {.op = "aten.avg_pool2d.default", .translate = avg_pool},
       {.op = "aten.max_pool2d.default",
        .conditions = "no dilation",
        .keep_whole = true,

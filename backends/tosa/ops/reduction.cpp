@@ -57,8 +57,7 @@ Check extreme_of_dim(Emitter& emit, const OpCall& call) {
 template <Op op>
 Check of_bools(Emitter& emit, const OpCall& call) {
   Tensor x = emit.cast(emit.input(call, "self"), DType::Bool);
-  std::vector<std::size_t> dims = dimensions(call, "dim", x.rank());
-  for (const std::size_t dim : dims) x = emit.reduce(op, x, dim);
+  for (const std::size_t dim : dimensions(call, "dim", x.rank())) x = emit.reduce(op, x, dim);
   return result(emit, x);
 }
 
@@ -66,6 +65,37 @@ Check product(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
   return x.rank() == 0 ? emit.result(x)
                        : result(emit, emit.reduce(Op::ReduceProduct, x, dimension(call, "dim", x.rank())));
+}
+
+Check product_of_all(Emitter& emit, const OpCall& call) {
+  Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
+  for (std::size_t dim = 0; dim < x.rank(); ++dim) x = emit.reduce(Op::ReduceProduct, x, dim);
+  return result(emit, x);
+}
+
+template <Op op>
+Check of_all_bools(Emitter& emit, const OpCall& call) {
+  Tensor x = emit.cast(emit.input(call, "self"), DType::Bool);
+  for (std::size_t dim = 0; dim < x.rank(); ++dim) x = emit.reduce(op, x, dim);
+  return result(emit, x);
+}
+
+template <Op op>
+Check of_bools_of_dim(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.cast(emit.input(call, "self"), DType::Bool);
+  return x.rank() == 0 ? emit.result(x) : result(emit, emit.reduce(op, x, dimension(call, "dim", x.rank())));
+}
+
+// The sum of squared distances from the mean, divided by the count less the correction; nothing is left of it: infinity.
+Check variance(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.cast(emit.input(call, "self"), DType::F32);
+  const std::vector<std::size_t> dims = dimensions(call, "dim", x.rank());
+  std::int64_t count = 1;
+  for (const std::size_t dim : dims) count *= x.shape[dim];
+  const double correction = call["correction"].is_none() ? 1 : call.number("correction");
+  const double divisor = std::max(static_cast<double>(count) - correction, 0.0);
+  const Tensor centered = emit.add(Op::Sub, {x, emit.mean(x, dims)});
+  return result(emit, emit.mul(emit.sum(emit.mul(centered, centered), dims), 1 / divisor));
 }
 
 // x - max(x), whose exponentials do not overflow.
@@ -96,12 +126,14 @@ struct Normalized {
   Tensor inverse_deviation;
 };
 
-Normalized normalized(Emitter& emit, const Tensor& x, std::span<const std::size_t> dims, double eps) {
+// In f32, as PyTorch computes f16.
+Normalized normalized(Emitter& emit, const Tensor& given, std::span<const std::size_t> dims, double eps) {
+  const Tensor x = emit.cast(given, DType::F32);
   const Tensor mean = emit.mean(x, dims);
   const Tensor centered = emit.add(Op::Sub, {x, mean});
   const Tensor variance = emit.mean(emit.mul(centered, centered), dims);
   const Tensor inverse = emit.add(Op::Rsqrt, {emit.add(Op::Add, variance, eps)});
-  return {emit.mul(centered, inverse), mean, inverse};
+  return {emit.cast(emit.mul(centered, inverse), given.dtype), mean, inverse};
 }
 
 // Results 1 and 2 are the mean and one over the deviation.
@@ -109,7 +141,9 @@ Check statistics(Emitter& emit, const Node& node, const Normalized& made) {
   for (std::size_t i = 1; i < 3; ++i) {
     if (!node.result(i)->has_uses()) continue;
     DEPUTE_REFUSE_IF(
-        emit.result(emit.reshape(i == 1 ? made.mean : made.inverse_deviation, emit.result_shape(i)), i));
+        emit.result(emit.cast(emit.reshape(i == 1 ? made.mean : made.inverse_deviation, emit.result_shape(i)),
+                              emit.result_dtype(i)),
+                    i));
   }
   return {};
 }
@@ -162,33 +196,20 @@ Check batch_norm(Emitter& emit, const OpCall& call) {
   return emit.result(emit.add(Op::Add, {scaled, by_channel(emit, shift, x.rank())}));
 }
 
-// A product with a triangle of ones.
+// Adds the tensor to itself, moved by 1, 2, 4, ... elements. A product with a triangle of ones would spread infinities.
 Check cumsum(Emitter& emit, const OpCall& call) {
-  constexpr std::int64_t max_size = 1024;
-  const Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
+  Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
   if (x.rank() == 0) return emit.result(x);
   const std::size_t dim = dimension(call, "dim", x.rank());
-  const std::int64_t size = x.shape[dim];
-  if (size > max_size) return Refusal{"argument", std::to_string(size), "at most 1024 elements along dim"};
-  if (x.dtype != DType::F32) return Refusal{"dtype", std::string(name(x.dtype)), "f32"};
-  std::vector<float> ones(static_cast<std::size_t>(size * size));
-  for (std::int64_t row = 0; row < size; ++row) {
-    for (std::int64_t column = row; column < size; ++column)
-      ones[static_cast<std::size_t>(row * size + column)] = 1;
+  const DType computed = is_float(x.dtype) ? DType::F32 : DType::I32;
+  x = emit.cast(x, computed);
+  for (std::int64_t distance = 1; distance < x.shape[dim]; distance *= 2) {
+    std::vector<std::int64_t> widths(2 * x.rank(), 0);
+    widths[2 * dim] = distance;
+    const Tensor moved = emit.pad(emit.slice(x, dim, 0, x.shape[dim] - distance), widths, 0);
+    x = emit.add(Op::Add, {x, moved});
   }
-  const Tensor triangle = emit.constant(weights::constant_of(
-      "", make_data<float>(ScalarType::F32, {1, size, size}, std::span<const float>(ones))));
-  Order last;
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (i != dim) last.push_back(static_cast<std::uint8_t>(i));
-  }
-  last.push_back(static_cast<std::uint8_t>(dim));
-  const Tensor turned = emit.permute(x, last);
-  const Shape rows = {1, element_count(x.shape) / size, size};
-  const Tensor zero = emit.zero_point(x.dtype);
-  const Tensor made =
-      emit.raw(Op::MatMul, {emit.in_rows(emit.reshape(turned, rows)), triangle, zero, zero}, x.dtype, rows);
-  return emit.result(emit.permute(emit.reshape(made, turned.shape), weights::inverse(last)));
+  return emit.result(emit.cast(x, emit.result_dtype()));
 }
 
 }  // namespace
@@ -201,10 +222,14 @@ std::span<const OpRule> reduction() {
        .conditions = "result 0 alone",
        .translate = batch_norm},
       {.op = "aten._softmax.default", .translate = softmax},
-      {.op = "aten.all.default", .translate = of_bools<ReduceAll>},
+      {.op = "aten.all.default", .translate = of_all_bools<ReduceAll>},
+      {.op = "aten.all.dim", .translate = of_bools_of_dim<ReduceAll>},
+      {.op = "aten.all.dims", .translate = of_bools<ReduceAll>},
       {.op = "aten.amax.default", .translate = extreme<ReduceMax>},
       {.op = "aten.amin.default", .translate = extreme<ReduceMin>},
-      {.op = "aten.any.default", .translate = of_bools<ReduceAny>},
+      {.op = "aten.any.default", .translate = of_all_bools<ReduceAny>},
+      {.op = "aten.any.dim", .translate = of_bools_of_dim<ReduceAny>},
+      {.op = "aten.any.dims", .translate = of_bools<ReduceAny>},
       {.op = "aten.cumsum.default",
        .conditions = "f32; at most 1024 elements along dim",
        .translate = cumsum},
@@ -213,8 +238,10 @@ std::span<const OpRule> reduction() {
       {.op = "aten.min.dim", .conditions = "result 0 alone", .translate = extreme_of_dim<ReduceMin>},
       {.op = "aten.native_group_norm.default", .translate = group_norm},
       {.op = "aten.native_layer_norm.default", .translate = layer_norm},
+      {.op = "aten.prod.default", .translate = product_of_all},
       {.op = "aten.prod.dim_int", .translate = product},
       {.op = "aten.sum.dim_IntList", .translate = sum},
+      {.op = "aten.var.correction", .translate = variance},
   };
   return rules;
 }

@@ -21,6 +21,11 @@ Check by(Emitter& emit, const OpCall& call) {
   return emit.result(function(emit, emit.input(call, "self")));
 }
 
+Tensor absolute(Emitter& emit, const Tensor& x) {
+  const Tensor wide = is_float(x.dtype) ? x : emit.cast(x, DType::I32);
+  return emit.cast(emit.add(Op::Abs, {wide}), x.dtype);
+}
+
 Tensor negate(Emitter& emit, const Tensor& x) {
   return emit.negate(x);
 }
@@ -33,20 +38,102 @@ Tensor relu(Emitter& emit, const Tensor& x) {
   return emit.clamp(x, 0, infinity);
 }
 
+// TOSA multiplies integers of 8 and 16 bits to such of 32.
 Tensor square(Emitter& emit, const Tensor& x) {
-  return emit.mul(x, x);
+  return emit.cast(emit.mul(x, x), x.dtype);
 }
 
+Tensor magnitude(Emitter& emit, const Tensor& x) {
+  return emit.add(Op::Abs, {x});
+}
+
+Tensor is_below(Emitter& emit, const Tensor& x, double bound) {
+  return emit.compare(Op::Greater, emit.number(bound, x.dtype), x);
+}
+
+// x * (factors[0] + x * (factors[1] + ...)), for small x.
+Tensor series(Emitter& emit, const Tensor& x, std::initializer_list<double> factors) {
+  Tensor sum;
+  for (auto factor = std::rbegin(factors); factor != std::rend(factors); ++factor) {
+    if (factor == std::rbegin(factors)) {
+      sum = emit.number(*factor, x.dtype);
+    } else {
+      sum = emit.add(Op::Add, emit.mul(x, sum), *factor);
+    }
+  }
+  return emit.mul(x, sum);
+}
+
+// The sum and the difference would lose the digits of small x.
+constexpr double small = 0.1;
+
 Tensor log1p(Emitter& emit, const Tensor& x) {
-  return emit.add(Op::Log, {emit.add(Op::Add, x, 1)});
+  const Tensor near_zero = series(emit, x, {1, -1.0 / 2, 1.0 / 3, -1.0 / 4, 1.0 / 5, -1.0 / 6, 1.0 / 7});
+  const Tensor otherwise = emit.add(Op::Log, {emit.add(Op::Add, x, 1)});
+  return emit.select(is_below(emit, magnitude(emit, x), small), near_zero, otherwise);
+}
+
+Tensor exp_minus_one(Emitter& emit, const Tensor& x) {
+  return emit.add(Op::Sub, {emit.add(Op::Exp, {x}), emit.number(1, x.dtype)});
 }
 
 Tensor expm1(Emitter& emit, const Tensor& x) {
-  return emit.add(Op::Sub, {emit.add(Op::Exp, {x}), emit.number(1, x.dtype)});
+  const Tensor near_zero = series(emit, x, {1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120});
+  return emit.select(is_below(emit, magnitude(emit, x), small), near_zero, exp_minus_one(emit, x));
 }
 
 Tensor silu(Emitter& emit, const Tensor& x) {
   return emit.mul(x, emit.add(Op::Sigmoid, {x}));
+}
+
+Tensor log2(Emitter& emit, const Tensor& x) {
+  return emit.mul(emit.add(Op::Log, {x}), 1 / std::numbers::ln2);
+}
+
+Tensor log10(Emitter& emit, const Tensor& x) {
+  return emit.mul(emit.add(Op::Log, {x}), 1 / std::numbers::ln10);
+}
+
+Tensor tangent(Emitter& emit, const Tensor& x) {
+  return emit.mul(emit.add(Op::Sin, {x}), emit.add(Op::Reciprocal, {emit.add(Op::Cos, {x})}));
+}
+
+Tensor hyperbolic_cosine(Emitter& emit, const Tensor& x) {
+  const Tensor sum = emit.add(Op::Add, {emit.add(Op::Exp, {x}), emit.add(Op::Exp, {emit.negate(x)})});
+  return emit.mul(sum, 0.5);
+}
+
+Tensor hyperbolic_sine(Emitter& emit, const Tensor& x) {
+  const Tensor squared = emit.mul(x, x);
+  const Tensor near_zero = emit.mul(
+      x, emit.add(Op::Add, series(emit, squared, {1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880}), 1));
+  const Tensor twice = emit.add(Op::Sub, {emit.add(Op::Exp, {x}), emit.add(Op::Exp, {emit.negate(x)})});
+  return emit.select(is_below(emit, magnitude(emit, x), 1), near_zero, emit.mul(twice, 0.5));
+}
+
+// Halves go to the even neighbor.
+Tensor round_to_even(Emitter& emit, const Tensor& x) {
+  const Tensor low = emit.add(Op::Floor, {x});
+  const Tensor high = emit.add(Op::Add, low, 1);
+  const Tensor rest = emit.add(Op::Sub, {x, low});
+  const Tensor half = emit.number(0.5, x.dtype);
+  const Tensor low_half = emit.mul(low, 0.5);
+  const Tensor is_even = emit.compare(Op::Equal, emit.add(Op::Floor, {low_half}), low_half);
+  const Tensor of_half = emit.select(is_even, low, high);
+  const Tensor nearest = emit.select(emit.compare(Op::Greater, rest, half), high, low);
+  return emit.select(emit.compare(Op::Equal, rest, half), of_half, nearest);
+}
+
+Tensor is_infinite(Emitter& emit, const Tensor& x) {
+  return emit.compare(Op::Equal, magnitude(emit, x), emit.number(infinity, x.dtype));
+}
+
+// log(x / (1 - x))
+Check logit(Emitter& emit, const OpCall& call) {
+  Tensor x = emit.input(call, "self");
+  if (!call["eps"].is_none()) x = emit.clamp(x, call.number("eps"), 1 - call.number("eps"));
+  const Tensor rest = emit.add(Op::Sub, {emit.number(1, x.dtype), x});
+  return emit.result(emit.add(Op::Log, {emit.mul(x, emit.add(Op::Reciprocal, {rest}))}));
 }
 
 // min(max(x + 3, 0), 6) / 6
@@ -97,18 +184,36 @@ Check gelu(Emitter& emit, const OpCall& call) {
   return emit.result(emit.mul(emit.mul(x, 0.5), emit.add(Op::Add, curve, 1)));
 }
 
+// TOSA defines powers of positive numbers, and of 0 to a positive exponent.
+Tensor to_any_power(Emitter& emit, const Tensor& x, double exponent) {
+  const Tensor positive = emit.add(Op::Pow, magnitude(emit, x), std::abs(exponent));
+  const Tensor power = exponent < 0 ? emit.add(Op::Reciprocal, {positive}) : positive;
+  if (exponent == 2 * std::trunc(exponent / 2)) return power;
+  const bool is_whole = exponent == std::trunc(exponent);
+  const Tensor of_negative =
+      is_whole ? emit.negate(power) : emit.number(std::numeric_limits<double>::quiet_NaN(), x.dtype);
+  return emit.select(is_below(emit, x, 0), of_negative, power);
+}
+
+Tensor to_power(Emitter& emit, const Tensor& x, double exponent) {
+  if (exponent == 0) return emit.expand(emit.number(1, x.dtype), x.shape);
+  if (exponent == 1) return x;
+  if (exponent == 2) return square(emit, x);
+  if (exponent == 3) return emit.mul(square(emit, x), x);
+  if (exponent == 4) return square(emit, square(emit, x));
+  if (exponent == -1) return emit.add(Op::Reciprocal, {x});
+  if (exponent == 0.5) return square_root(emit, x);
+  if (exponent == -0.5) return emit.add(Op::Rsqrt, {x});
+  return to_any_power(emit, x, exponent);
+}
+
 Check pow(Emitter& emit, const OpCall& call) {
-  const Tensor x = emit.input(call, "self");
   const double exponent = call.number("exponent");
-  if (exponent == 2) return emit.result(emit.mul(x, x));
-  if (exponent == 3) return emit.result(emit.mul(emit.mul(x, x), x));
-  if (exponent == 4) return emit.result(square(emit, square(emit, x)));
-  if (exponent == 1) return emit.result(x);
-  if (exponent == -1) return emit.result(emit.add(Op::Reciprocal, {x}));
-  if (exponent == 0.5) return emit.result(square_root(emit, x));
-  if (exponent == -0.5) return emit.result(emit.add(Op::Rsqrt, {x}));
-  // TOSA defines no power of a negative number.
-  return refuse_argument(call, "exponent", "-1, -0.5, 0.5, 1, 2, 3, 4");
+  const DType dtype = emit.result_dtype();
+  const Tensor x = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : DType::I32);
+  if (!is_float(x.dtype) && (exponent < 0 || exponent > 4 || exponent != std::trunc(exponent)))
+    return refuse_argument(call, "exponent", "0 to 4");
+  return emit.result(emit.cast(to_power(emit, x, exponent), dtype));
 }
 
 Check leaky_relu(Emitter& emit, const OpCall& call) {
@@ -121,7 +226,7 @@ Check leaky_relu(Emitter& emit, const OpCall& call) {
 Check elu(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.input(call, "self");
   const double scale = call.number("scale");
-  const Tensor curve = expm1(emit, emit.mul(emit.clamp(x, -infinity, 0), call.number("input_scale")));
+  const Tensor curve = exp_minus_one(emit, emit.mul(emit.clamp(x, -infinity, 0), call.number("input_scale")));
   const Tensor is_positive = emit.compare(Op::Greater, x, emit.number(0, x.dtype));
   return emit.result(emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale),
                                  emit.mul(curve, call.number("alpha") * scale)));
@@ -154,13 +259,14 @@ Check copy(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> unary() {
   static constexpr OpRule rules[] = {
       {.op = "aten._to_copy.default", .translate = to_dtype},
-      {.op = "aten.abs.default", .translate = unary<Op::Abs>},
+      {.op = "aten.abs.default", .translate = by<absolute>},
       {.op = "aten.alias.default", .op_class = OpClass::Move, .translate = copy},
       {.op = "aten.bitwise_not.default", .translate = by<invert>},
       {.op = "aten.ceil.default", .translate = unary<Op::Ceil>},
       {.op = "aten.clamp.default", .translate = clamp},
       {.op = "aten.clone.default", .op_class = OpClass::Move, .translate = copy},
       {.op = "aten.cos.default", .translate = unary<Op::Cos>},
+      {.op = "aten.cosh.default", .translate = by<hyperbolic_cosine>},
       {.op = "aten.elu.default", .translate = elu},
       {.op = "aten.erf.default", .translate = unary<Op::Erf>},
       {.op = "aten.exp.default", .translate = unary<Op::Exp>},
@@ -170,24 +276,31 @@ std::span<const OpRule> unary() {
       {.op = "aten.hardsigmoid.default", .keep_whole = true, .translate = by<hardsigmoid>},
       {.op = "aten.hardswish.default", .keep_whole = true, .translate = by<hardswish>},
       {.op = "aten.hardtanh.default", .translate = hardtanh},
+      {.op = "aten.isinf.default", .conditions = "floats", .translate = by<is_infinite>},
       {.op = "aten.isnan.default", .translate = by<is_nan>},
       {.op = "aten.leaky_relu.default", .translate = leaky_relu},
       {.op = "aten.log.default", .translate = unary<Op::Log>},
+      {.op = "aten.log10.default", .translate = by<log10>},
       {.op = "aten.log1p.default", .translate = by<log1p>},
+      {.op = "aten.log2.default", .translate = by<log2>},
       {.op = "aten.logical_not.default", .translate = by<logical_not>},
+      {.op = "aten.logit.default", .translate = logit},
       {.op = "aten.neg.default", .translate = by<negate>},
       {.op = "aten.pow.Tensor_Scalar",
        .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
        .translate = pow},
       {.op = "aten.reciprocal.default", .translate = unary<Op::Reciprocal>},
       {.op = "aten.relu.default", .translate = by<relu>},
+      {.op = "aten.round.default", .conditions = "floats", .translate = by<round_to_even>},
       {.op = "aten.rsqrt.default", .translate = unary<Op::Rsqrt>},
       {.op = "aten.sigmoid.default", .translate = unary<Op::Sigmoid>},
       {.op = "aten.sign.default", .translate = by<sign>},
       {.op = "aten.silu.default", .keep_whole = true, .translate = by<silu>},
       {.op = "aten.sin.default", .translate = unary<Op::Sin>},
+      {.op = "aten.sinh.default", .translate = by<hyperbolic_sine>},
       {.op = "aten.sqrt.default", .translate = by<square_root>},
       {.op = "aten.square.default", .translate = by<square>},
+      {.op = "aten.tan.default", .translate = by<tangent>},
       {.op = "aten.tanh.default", .translate = unary<Op::Tanh>},
       {.op = "aten.trunc.default", .translate = by<truncate>},
       {.op = "dim_order_ops._to_dim_order_copy.default", .translate = to_dtype},

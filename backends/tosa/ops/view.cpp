@@ -139,16 +139,73 @@ Check pad(Emitter& emit, const OpCall& call) {
   return emit.result(emit.pad(from, widths, call.number("value")));
 }
 
+Tensor reversed(Emitter& emit, const Tensor& x, std::size_t dim) {
+  if (x.shape[dim] == 1) return x;
+  const Axis axis{static_cast<std::int32_t>(emit.position(x, dim))};
+  Shape shape;
+  for (const std::uint8_t d : x.order) shape.push_back(x.shape[d]);
+  return emit.as(emit.raw(Op::Reverse, {x}, x.dtype, shape, axis), x.order);
+}
+
 Check flip(Emitter& emit, const OpCall& call) {
   Tensor x = emit.input(call, "self");
-  for (const std::int64_t given : call.ints("dims")) {
-    const std::size_t dim = dimension_at(given, x.rank());
-    const Axis axis{static_cast<std::int32_t>(emit.position(x, dim))};
-    Shape shape;
-    for (const std::uint8_t d : x.order) shape.push_back(x.shape[d]);
-    x = emit.as(emit.raw(Op::Reverse, {x}, x.dtype, shape, axis), x.order);
+  if (x.rank() == 0) return emit.result(x);
+  for (const std::int64_t given : call.ints("dims")) x = reversed(emit, x, dimension_at(given, x.rank()));
+  return emit.result(x);
+}
+
+// Tensors that continue `x` before its first element along `dim`, and behind its last one.
+Tensor mirrored(Emitter& emit, const Tensor& x, std::size_t dim, std::int64_t count, bool is_before) {
+  return reversed(emit, emit.slice(x, dim, is_before ? 1 : x.shape[dim] - 1 - count, count), dim);
+}
+
+Tensor repeated_edge(Emitter& emit, const Tensor& x, std::size_t dim, std::int64_t count, bool is_before) {
+  Shape shape = x.shape;
+  shape[dim] = count;
+  return emit.expand(emit.slice(x, dim, is_before ? 0 : x.shape[dim] - 1, 1), shape);
+}
+
+// Negative widths cut off.
+template <Tensor (*continuation)(Emitter&, const Tensor&, std::size_t, std::int64_t, bool)>
+Check pad_with(Emitter& emit, const OpCall& call) {
+  Tensor x = emit.input(call, "self");
+  const std::vector<std::int64_t> widths = call.ints("padding");  // from the last dimension on
+  for (std::size_t i = 0; i < widths.size() / 2; ++i) {
+    const std::size_t dim = x.rank() - 1 - i;
+    const std::int64_t before = widths[2 * i];
+    const std::int64_t after = widths[2 * i + 1];
+    std::vector<Tensor> parts;
+    if (before > 0) parts.push_back(continuation(emit, x, dim, before, true));
+    const std::int64_t start = std::max<std::int64_t>(-before, 0);
+    parts.push_back(emit.slice(x, dim, start, x.shape[dim] - start - std::max<std::int64_t>(-after, 0)));
+    if (after > 0) parts.push_back(continuation(emit, x, dim, after, false));
+    x = emit.concat(parts, dim);
   }
   return emit.result(x);
+}
+
+// [N, C, r, r, H, W] -> [N, C, H, r, W, r]
+Check pixel_shuffle(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.input(call, "self");
+  const std::int64_t factor = call.integer("upscale_factor");
+  const std::size_t at = x.rank() - 3;
+  const std::int64_t images = element_count(x.shape) / x.shape[at] / x.shape[at + 1] / x.shape[at + 2];
+  const Shape split = {images,         x.shape[at] / factor / factor, factor, factor, x.shape[at + 1],
+                       x.shape[at + 2]};
+  return emit.result(
+      emit.reshape(emit.permute(emit.reshape(x, split), {0, 1, 4, 2, 5, 3}), emit.result_shape()));
+}
+
+// [N, C, H, r, W, r] -> [N, C, r, r, H, W]
+Check pixel_unshuffle(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.input(call, "self");
+  const std::int64_t factor = call.integer("downscale_factor");
+  const std::size_t at = x.rank() - 3;
+  const std::int64_t images = element_count(x.shape) / x.shape[at] / x.shape[at + 1] / x.shape[at + 2];
+  const Shape split = {images, x.shape[at], x.shape[at + 1] / factor, factor, x.shape[at + 2] / factor,
+                       factor};
+  return emit.result(
+      emit.reshape(emit.permute(emit.reshape(x, split), {0, 1, 3, 5, 2, 4}), emit.result_shape()));
 }
 
 // The tensor with a part of it replaced: what is before the part, the part, what is behind.
@@ -175,11 +232,20 @@ Check slice_scatter(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.input(call, "self");
   const Tensor part = emit.input(call, "src");
   const std::size_t dim = dimension(call, "dim", x.rank());
-  if (call.integer("step") != 1) return refuse_argument(call, "step", "1");
   const std::int64_t given = call["start"].is_none() ? 0 : call.integer("start");
   const std::int64_t start =
       std::clamp<std::int64_t>(given < 0 ? given + x.shape[dim] : given, 0, x.shape[dim]);
-  return emit.result(with_part(emit, x, part, dim, start));
+  const std::int64_t step = call.integer("step");
+  if (part.shape[dim] == 1 || step == 1) return emit.result(with_part(emit, x, part, dim, start));
+  if (x.shape[dim] > static_cast<std::int64_t>(max_list))
+    return refuse_argument(call, "step", "1 along a dimension of more than 64 elements");
+  std::vector<Tensor> parts;
+  std::int64_t taken = 0;
+  for (std::int64_t i = 0; i < x.shape[dim]; ++i) {
+    const bool is_new = i >= start && (i - start) % step == 0 && taken < part.shape[dim];
+    parts.push_back(is_new ? emit.slice(part, dim, taken++, 1) : emit.slice(x, dim, i, 1));
+  }
+  return emit.result(emit.concat(parts, dim));
 }
 
 }  // namespace
@@ -192,12 +258,20 @@ std::span<const OpRule> view() {
       {.op = "aten.expand.default", .op_class = move, .translate = expand},
       {.op = "aten.flip.default", .op_class = move, .translate = flip},
       {.op = "aten.permute.default", .op_class = move, .translate = permute},
+      {.op = "aten.pixel_shuffle.default", .op_class = move, .translate = pixel_shuffle},
+      {.op = "aten.pixel_unshuffle.default", .op_class = move, .translate = pixel_unshuffle},
+      {.op = "aten.reflection_pad1d.default", .op_class = move, .translate = pad_with<mirrored>},
+      {.op = "aten.reflection_pad2d.default", .op_class = move, .translate = pad_with<mirrored>},
+      {.op = "aten.reflection_pad3d.default", .op_class = move, .translate = pad_with<mirrored>},
       {.op = "aten.repeat.default", .op_class = move, .translate = repeat},
+      {.op = "aten.replication_pad1d.default", .op_class = move, .translate = pad_with<repeated_edge>},
+      {.op = "aten.replication_pad2d.default", .op_class = move, .translate = pad_with<repeated_edge>},
+      {.op = "aten.replication_pad3d.default", .op_class = move, .translate = pad_with<repeated_edge>},
       {.op = "aten.select.int", .op_class = move, .translate = select},
       {.op = "aten.select_scatter.default", .op_class = move, .translate = select_scatter},
       {.op = "aten.slice.Tensor", .op_class = move, .translate = slice},
       {.op = "aten.slice_scatter.default",
-       .conditions = "step 1",
+       .conditions = "step 1, or at most 64 elements",
        .op_class = move,
        .translate = slice_scatter},
       {.op = "aten.split_with_sizes.default", .op_class = move, .translate = split_with_sizes},

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/tosa/tosa_backend.h"
+#include "backends/tosa/write_graph.h"
 #include "backends/xnnpack/print_graph.h"
 #include "backends/xnnpack/xnnpack_backend.h"
 #include "depute/compiler/normalize.h"
@@ -240,6 +242,15 @@ Outcome run_partition(const Program& program, const Options& options) {
   return {*text, {}};
 }
 
+// The whole program as one TOSA delegate, read from its bytes.
+Outcome run_tosa(const Program& program, const Options&) {
+  auto graph = tosa::translate(program);
+  if (!graph) return {{}, {graph.error()}};
+  auto text = tosa::describe_graph(tosa::write_graph(*graph));
+  if (!text) return {{}, {text.error()}};
+  return {*text, {}};
+}
+
 // Of the .pte that the word behind the verb names; the program says nothing.
 Outcome run_payload(const Program&, const Options& options) {
   auto text = payload_text(options.words.empty() ? "" : options.words[0]);
@@ -263,7 +274,7 @@ constexpr std::array verbs = {
     Verb{"hash", run_hash},       Verb{"kernels", run_kernels}, Verb{"normalize", run_normalize},
     Verb{"ops", run_ops},         Verb{"parse", run_parse},     Verb{"partition", run_partition},
     Verb{"payload", run_payload}, Verb{"plan", run_plan},       Verb{"size", run_size},
-    Verb{"verify", run_verify},   Verb{"xnnpack", run_xnnpack},
+    Verb{"tosa", run_tosa},       Verb{"verify", run_verify},   Verb{"xnnpack", run_xnnpack},
 };
 
 Options read_options(int count, char** arguments) {
