@@ -227,7 +227,7 @@ Tensor Emitter::constant(Constant constant, std::string_view name) {
   const auto id = static_cast<TensorId>(graph_.tensors.size());
   graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32),
                             .shape = shape,
-                            .name = {},
+                            .name = std::string(name),
                             .constant = std::move(constant),
                             .numbers = {}});
   return {
