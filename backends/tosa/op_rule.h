@@ -19,6 +19,9 @@
 
 namespace depute::tosa {
 
+using rules::Check;
+using rules::Refusal;
+
 class Emitter;
 
 enum class OpClass : std::uint8_t {

@@ -1,6 +1,6 @@
 // Windows that slide over the dimensions of an image. TOSA demands that they end where the padded input ends.
 //
-//   input 8, kernel 3, stride 2, padding 1 and 1: the last window ends 1 before the end   ->   padding 1 and 0
+//   input 8, kernel 3, stride 2, padding 1, 1: it ends 1 early   ->   padding 1, 0
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,9 @@
 
 namespace depute::xnnpack {
 
+using rules::Check;
+using rules::Refusal;
+
 class Emitter;
 class NodeQuery;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace depute {
+namespace depute::rules {
 
 // The id of a rule, the seen value, and the allowed values.
 struct Refusal {
@@ -17,7 +17,7 @@ struct Refusal {
 };
 using Check = std::optional<Refusal>;  // nullopt: the node is taken
 
-}  // namespace depute
+}  // namespace depute::rules
 
 // Returns from the enclosing check if the inner check refuses.
 #define DEPUTE_REFUSE_IF(...)                                     \

@@ -1,6 +1,6 @@
 // Resizing of images. Of output o, RESIZE reads the input at (o * d + offset) / n, with whole numbers n, d and offset:
 //
-//   bilinear, twice the size, align_corners false: at (o + 0.5) / 2 - 0.5 = (2 * o - 1) / 4   ->   n 4, d 2, offset -1
+//   twice the size: (o + 0.5) / 2 - 0.5 = (2 * o - 1) / 4   ->   n 4, d 2, offset -1
 #include <array>
 #include <cmath>
 #include <numeric>
