@@ -15,6 +15,7 @@ from executorch.devtools.etrecord import parse_etrecord
 from executorch.runtime import Runtime
 from harness import MODELS, SAMPLES, SUPPORTED, lower, sample
 from harness import depute as run_depute
+from releases import installed
 
 LINES = Path(__file__).read_text().splitlines()
 
@@ -50,6 +51,8 @@ def lowered(partitioner=None, model=None, **options):
 
 
 def traced(program, folder, inputs, method="forward"):
+    if installed("executorch").startswith("1.4"):
+        pytest.skip("its runtime writes no dump")
     """Runs the program in the stock runtime and returns the paths of its trace and of its intermediate tensors."""
     program.save(folder / "m.pte")
     loaded = Runtime.get().load_program(folder / "m.pte", enable_etdump=True, debug_buffer_size=10_000_000)

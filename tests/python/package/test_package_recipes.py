@@ -18,6 +18,7 @@ from executorch.devtools.etrecord import parse_etrecord
 from executorch.exir.backend.partitioner import PartitionResult
 from executorch.exir.pass_base import ExportPass
 from harness import DEPUTE
+from releases import installed
 from torchao.quantization.utils import compute_error
 
 # Most results are equal bit for bit; by sums in f32 that round differently an integer may be off by one.
@@ -236,6 +237,10 @@ def test_passes_of_a_recipe_run(field):
     torch.testing.assert_close(session.run_method()[0], doubled(model, *inputs[0]), atol=1e-4, rtol=1e-4)
 
 
+of_1_5 = pytest.mark.skipif(installed("executorch").startswith("1.4"), reason="its recipes have no such field or stage")
+
+
+@of_1_5
 def test_passes_after_delegation_are_refused():
     model, inputs = made(Mlp)
     lowering = LoweringRecipe(partitioners=[XnnpackPartitioner()], edge_manager_transform_passes=[lambda manager: [Doubled()]])
@@ -248,6 +253,7 @@ def quantization(is_qat=False, **others):
     return QuantizationRecipe(quantizers=[quantizer], is_qat=is_qat, **others)
 
 
+@of_1_5
 def test_calibration_inputs_of_a_recipe_decide_the_scales():
     model, inputs = made(Conv)
 
@@ -261,6 +267,7 @@ def test_calibration_inputs_of_a_recipe_decide_the_scales():
     assert right != wrong and right_db > wrong_db + 10
 
 
+@of_1_5
 def test_training_with_quantization_is_lowered():
     model, inputs = made(Mlp)  # with a batch norm torchao's preparation takes minutes
     steps = []
