@@ -452,6 +452,7 @@ Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b
 
 Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
+  if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   Tensor result = x;
   constexpr double least = std::numeric_limits<std::int32_t>::min();
   constexpr double most = std::numeric_limits<std::int32_t>::max();
