@@ -244,12 +244,12 @@ Tensor power_of(Emitter& emit, const Tensor& x, const Tensor& y) {
     return emit.compare(Op::Equal, emit.add(Op::Floor, {number}), number);
   };
   const Tensor nan = emit.number(std::numeric_limits<double>::quiet_NaN(), x.dtype);
-  const Tensor is_least =
-      emit.compare(Op::Equal, x, emit.number(-std::numeric_limits<double>::infinity(), x.dtype));
-  const Tensor of_rest = emit.select(is_least, positive, nan);
+  const Tensor least = emit.number(-std::numeric_limits<double>::infinity(), x.dtype);
+  const Tensor is_least = emit.compare(Op::Equal, x, least);
+  const Tensor is_minus_zero = emit.compare(Op::Equal, emit.add(Op::Reciprocal, {x}), least);
+  const Tensor of_rest = emit.select(emit.add(Op::LogicalOr, {is_least, is_minus_zero}), positive, nan);
   const Tensor of_odd = emit.select(is_whole(y), emit.negate(positive), of_rest);
   const Tensor of_negative = emit.select(is_whole(emit.mul(y, 0.5)), positive, of_odd);
-  const Tensor is_minus_zero = is_negative(emit, emit.add(Op::Reciprocal, {x}));
   const Tensor has_minus = emit.add(Op::LogicalOr, {is_negative(emit, x), is_minus_zero});
   return emit.select(has_minus, of_negative, positive);
 }
