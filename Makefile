@@ -156,6 +156,9 @@ test-arm:  ## what the TOSA and vgf backends write, in Arm's reference model and
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python tests/models/architectures.py
 	.venv/bin/python -m pytest -q tests/arm
+	.venv/bin/python tests/opinfo/opinfo.py --backend tosa --dtypes f32,f16,i32,bool
+	.venv/bin/python tests/random_programs/random_programs.py --backend tosa --delegated --count 150
+	.venv/bin/python tests/random_programs/random_programs.py --backend tosa --count 150
 
 test-wheels:  ## pip install of a clone, and wheels for several versions of Python
 	@scripts/install_system.sh wheel

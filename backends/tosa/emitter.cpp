@@ -21,8 +21,6 @@ using weights::identity_order;
 using weights::inverse;
 using weights::is_identity;
 
-constexpr const char* known_types = "f32, f16, i32, i16, i8, bool";
-
 template <typename T>
 TensorData filled_with(ScalarType dtype, double value) {
   return make_data<T>(dtype, Dims{}, {static_cast<T>(value)});
@@ -160,7 +158,8 @@ Check Emitter::argument(const Value& value) {
                             .numbers = {}});
   graph_.inputs.push_back(id);
   values_[&value] = {.id = id, .dtype = known, .shape = shape, .order = identity_order(shape.size())};
-  if (!dtype) return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), known_types};
+  if (!dtype)
+    return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), std::string(known_types)};
   return {};
 }
 
@@ -221,7 +220,7 @@ Tensor Emitter::number(double value, DType dtype) {
 Tensor Emitter::constant(Constant constant, std::string_view name) {
   const auto dtype = dtype_of(constant.dtype());
   if (!dtype && !refusal_)
-    refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), known_types};
+    refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), std::string(known_types)};
   Shape shape;
   for (const SymInt& size : constant.sizes()) shape.push_back(size.value());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
@@ -454,6 +453,7 @@ Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b
 
 Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
+  if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   Tensor result = x;
   constexpr double least = std::numeric_limits<std::int32_t>::min();
   constexpr double most = std::numeric_limits<std::int32_t>::max();
@@ -512,7 +512,7 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
   const TensorType& type = node_->result(i)->tensor();
   const auto dtype = dtype_of(type.dtype);
-  if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), known_types};
+  if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), std::string(known_types)};
   CHECK(dtype == tensor.dtype) << node_->display_name();
   CHECK(shape_of(type) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = tensor;

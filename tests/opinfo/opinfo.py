@@ -510,7 +510,8 @@ def main() -> int:
                     continue
                 if form not in ("plain", "inplace") and dtype == "i64" and torch.float32 in op_db[i].dtypes:
                     continue
-                for sample in range(options.samples if form == "inside" or (form in ("plain", "inside_others") and dtype in ("f32", "i64")) else 1):
+                has_all = form == "inside" or (form == "plain" and dtype in ("f32", "i64")) or options.backend == "tosa"
+                for sample in range(options.samples if has_all else 1):
                     work.append((i, dtype, form, sample, options))
     if options.cases:
         refused = {case for cases in json.loads(Path(options.cases).read_text()).values() for case, outcome, *_ in cases if outcome == "refused"}

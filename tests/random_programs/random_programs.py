@@ -7,6 +7,8 @@ With --quantized every second float goes through integers of 8 bits, by a scale 
 rounding to the other side moves a result by a quantum, and what is computed of it by more, so that values are compared to
 a quarter of the largest one: what it finds are programs that fail.
 
+With --backend tosa there are no open sizes, and Arm's reference model runs the delegates, which are validated.
+
 With --delegated there is only what delegates take, floats and images among them: layers with random windows, weights in
 integers too when --quantized, so that a program is one or a few delegates. `make test-payloads` runs many of these.
 
@@ -290,7 +292,7 @@ def image_shapes(pick):
     return [base, *([s if pick.random() < 0.8 else 1 for s in base] for _ in range(pick.randint(1, 2)))]
 
 
-def made(seed, is_quantized=False, is_delegated=False):
+def made(seed, is_quantized=False, is_delegated=False, is_static=False):
     """(model, inputs, other inputs or None, dynamic shapes or None)"""
     pick = random.Random(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -304,7 +306,7 @@ def made(seed, is_quantized=False, is_delegated=False):
 
     rank = pick.randint(1, 4)
     base = [pick.choice([1, 2, 3, 4, 5]) for _ in range(rank)]
-    is_dynamic = seed % 2 == 1
+    is_dynamic = seed % 2 == 1 and not is_static
     if is_dynamic:
         base[0] = pick.choice([3, 4, 5])
     shapes = [list(base)]
@@ -343,11 +345,26 @@ def compare(got, want, tolerance) -> str:
     return ""
 
 
+tosa_delegates = None
+
+
+def use_tosa() -> None:
+    global tosa_delegates
+    sys.path.insert(0, str(ROOT / "tests" / "arm"))
+    import tosa_delegates
+
+    tosa_delegates.register()
+
+
+def complaints() -> str:
+    return tosa_delegates.complaints() if tosa_delegates else ""
+
+
 def check(work):
     seed, options = work
     try:
         with torch.no_grad():
-            model, inputs, others, shapes = made(seed, options.quantized, options.delegated)
+            model, inputs, others, shapes = made(seed, options.quantized, options.delegated, tosa_delegates is not None)
             program = torch.export.export(model, inputs, dynamic_shapes=(shapes,) if shapes else None, strict=False)
     except Exception as error:
         return seed, "none", str(error)[:80], ""
@@ -362,11 +379,11 @@ def check(work):
         pt2, pte = Path(folder) / "m.pt2", Path(folder) / "m.pte"
         torch.export.save(program, pt2)
         tolerance = 0.25 if options.quantized else 5e-4  # norms make much of roundings
-        calls = [([t.contiguous() for t in x], lambda got, want=want: compare(got, want, tolerance)) for x, want in cases]
+        calls = [([t.contiguous() for t in x], lambda got, want=want: compare(got, want, tolerance) or complaints()) for x, want in cases]
         outcome, message = lower(options.depute, pt2, pte, options.backend) or run_apart(pte, calls)
         if outcome == "wrong" and any(is_left_to_roundings(model, x, tolerance) for x, _ in cases):
             outcome = "undecided"
-        has_delegates = pte.exists() and b"XH00" in pte.read_bytes()
+        has_delegates = pte.exists() and any(mark in pte.read_bytes() for mark in (b"XH00", b"TOSABackend"))
         return seed, outcome + " in delegates" * (outcome == "ok" and has_delegates), message, model.text()
 
 
@@ -390,6 +407,8 @@ def main() -> int:
     parser.add_argument("--delegated", action="store_true", help="of what delegates take")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    if options.backend == "tosa":
+        use_tosa()
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.count)
     totals = Counter()
     with multiprocessing.Pool(options.jobs) as pool:

@@ -97,24 +97,58 @@ Division rounded_down(Emitter& emit, const Division& division, const Tensor& b) 
           emit.select(is_above, emit.add(Op::Add, {division.rest, b}), division.rest)};
 }
 
-// Of positive numbers. The rounded quotient may be beside the right one, which the rest tells.
+// A number as a sum of two with half the digits, whose products with others are exact.
+Operands halves(Emitter& emit, const Tensor& x) {
+  const Tensor scaled = emit.mul(x, 4097);
+  const Tensor high = emit.add(Op::Sub, {scaled, emit.add(Op::Sub, {scaled, x})});
+  return {high, emit.add(Op::Sub, {x, high})};
+}
+
+// a - whole * b, without the rounding of the product.
+Tensor exact_rest(Emitter& emit, const Tensor& a, const Tensor& whole, const Tensor& b) {
+  const Tensor product = emit.mul(whole, b);
+  const Operands x = halves(emit, whole);
+  const Operands y = halves(emit, b);
+  Tensor error = emit.add(Op::Sub, {emit.mul(x.a, y.a), product});
+  error = emit.add(Op::Add, {error, emit.mul(x.a, y.b)});
+  error = emit.add(Op::Add, {error, emit.mul(x.b, y.a)});
+  error = emit.add(Op::Add, {error, emit.mul(x.b, y.b)});
+  return emit.add(Op::Sub, {emit.add(Op::Sub, {a, product}), error});
+}
+
+// The quotient as a division rounds it, of which PyTorch cuts the fraction off.
+Tensor rounded_quotient(Emitter& emit, const Tensor& a, const Tensor& b) {
+  const Tensor inverse = emit.add(Op::Reciprocal, {b});
+  const Tensor near = emit.mul(a, inverse);
+  const Tensor better = emit.add(Op::Add, {near, emit.mul(exact_rest(emit, a, near, b), inverse)});
+  return emit.select(emit.compare(Op::Equal, better, better), better, near);
+}
+
+// Of positive numbers in f32. The rounded quotient may be beside the right one, which the rest tells. Right for quotients
+// below 2^24.
 Division divided_positive(Emitter& emit, const Tensor& a, const Tensor& b) {
   const Tensor one = emit.number(1, a.dtype);
-  const Tensor whole = emit.add(Op::Floor, {quotient(emit, a, b)});
-  const Tensor rest = emit.add(Op::Sub, {a, emit.mul(whole, b)});
+  const Tensor inverse = emit.add(Op::Reciprocal, {b});
+  const Tensor first = emit.add(Op::Floor, {emit.mul(a, inverse)});
+  const Tensor first_rest = exact_rest(emit, a, first, b);
+  const Tensor more = emit.add(Op::Floor, {emit.mul(first_rest, inverse)});
+  const Tensor rest = emit.add(Op::Sub, {first_rest, emit.mul(more, b)});
   const Tensor is_above = is_negative(emit, rest);
   const Tensor is_below = emit.compare(Op::GreaterEqual, rest, b);
-  return {emit.select(is_above, emit.add(Op::Sub, {whole, one}),
-                      emit.select(is_below, emit.add(Op::Add, {whole, one}), whole)),
-          emit.select(is_above, emit.add(Op::Add, {rest, b}),
-                      emit.select(is_below, emit.add(Op::Sub, {rest, b}), rest))};
+  const Tensor step =
+      emit.select(is_above, emit.number(-1, a.dtype), emit.select(is_below, one, emit.number(0, a.dtype)));
+  const Tensor correction = emit.add(Op::Add, {more, step});
+  const Tensor is_known = emit.compare(Op::Equal, correction, correction);
+  return {emit.select(is_known, emit.add(Op::Add, {first, correction}), first),
+          emit.add(Op::Sub, {rest, emit.mul(step, b)})};
 }
 
 Division divided(Emitter& emit, const Tensor& a, const Tensor& b, Rounded rounded) {
   Division result;
   if (is_float(a.dtype)) {
     const Division positive = divided_positive(emit, emit.add(Op::Abs, {a}), emit.add(Op::Abs, {b}));
-    result = {emit.select(have_other_signs(emit, a, b), emit.negate(positive.whole), positive.whole),
+    const Tensor below_zero = is_negative(emit, quotient(emit, a, b));  // also for a divisor of -0
+    result = {emit.select(below_zero, emit.negate(positive.whole), positive.whole),
               emit.select(is_negative(emit, a), emit.negate(positive.rest), positive.rest)};
   } else {
     const Tensor whole = emit.add(Op::IntDiv, {a, b});
@@ -133,16 +167,30 @@ Check check_divisor(const OpCall& call, const Tensor& a) {
 
 Check div_by_mode(Emitter& emit, const OpCall& call) {
   if (call["rounding_mode"].is_none()) return div(emit, call);
-  const auto [a, b] = operands(emit, call);
+  auto [a, b] = operands(emit, call);
   DEPUTE_REFUSE_IF(check_divisor(call, a));
+  if (is_float(a.dtype)) {
+    a = emit.cast(a, DType::F32);
+    b = emit.cast(b, DType::F32);
+  }
   const Rounded rounded = call.text("rounding_mode") == "floor" ? Rounded::Down : Rounded::TowardsZero;
+  if (is_float(a.dtype) && rounded == Rounded::TowardsZero) {
+    const Tensor made = rounded_quotient(emit, a, b);
+    const Tensor whole =
+        emit.select(is_negative(emit, made), emit.add(Op::Ceil, {made}), emit.add(Op::Floor, {made}));
+    return result_of(emit, whole);
+  }
   return result_of(emit, divided(emit, a, b, rounded).whole);
 }
 
 template <Rounded rounded>
 Check rest(Emitter& emit, const OpCall& call) {
-  const auto [a, b] = operands(emit, call);
+  auto [a, b] = operands(emit, call);
   DEPUTE_REFUSE_IF(check_divisor(call, a));
+  if (is_float(a.dtype)) {
+    a = emit.cast(a, DType::F32);
+    b = emit.cast(b, DType::F32);
+  }
   return result_of(emit, divided(emit, a, b, rounded).rest);
 }
 
@@ -184,34 +232,38 @@ Check where(Emitter& emit, const OpCall& call) {
   return emit.result(emit.select(condition, value("self"), value("other")));
 }
 
-// TOSA defines powers of positive numbers. Of negative ones there are whole powers; the rest is NaN.
+// exp(y * log(|x|)). TOSA's POW is not defined for infinities and NaN. Of negative numbers there are whole powers.
 Tensor power_of(Emitter& emit, const Tensor& x, const Tensor& y) {
-  const Tensor zero = emit.number(0, x.dtype);
   const Tensor one = emit.number(1, x.dtype);
-  const Tensor is_zero = emit.compare(Op::Equal, x, zero);
-  const Tensor positive = emit.add(Op::Pow, {emit.select(is_zero, one, emit.add(Op::Abs, {x})), y});
-  const Tensor half = emit.mul(y, 0.5);
+  const Tensor size = emit.add(Op::Abs, {x});
+  const Tensor is_one = emit.add(Op::LogicalOr, {emit.compare(Op::Equal, size, one),
+                                                 emit.compare(Op::Equal, y, emit.number(0, x.dtype))});
+  const Tensor positive =
+      emit.select(is_one, one, emit.add(Op::Exp, {emit.mul(y, emit.add(Op::Log, {size}))}));
   const auto is_whole = [&](const Tensor& number) {
     return emit.compare(Op::Equal, emit.add(Op::Floor, {number}), number);
   };
   const Tensor nan = emit.number(std::numeric_limits<double>::quiet_NaN(), x.dtype);
-  const Tensor of_negative =
-      emit.select(is_whole(half), positive, emit.select(is_whole(y), emit.negate(positive), nan));
-  // 0 to the power of 0 is 1, and to a negative one infinity.
-  const Tensor infinity = emit.number(std::numeric_limits<double>::infinity(), x.dtype);
-  const Tensor of_zero = emit.select(emit.compare(Op::Greater, y, zero), zero,
-                                     emit.select(emit.compare(Op::Equal, y, zero), one, infinity));
-  const Tensor known = emit.select(is_zero, of_zero, positive);
-  return emit.select(is_negative(emit, x), of_negative, known);
+  const Tensor least = emit.number(-std::numeric_limits<double>::infinity(), x.dtype);
+  const Tensor is_least = emit.compare(Op::Equal, x, least);
+  const Tensor is_minus_zero = emit.compare(Op::Equal, emit.add(Op::Reciprocal, {x}), least);
+  const Tensor of_rest = emit.select(emit.add(Op::LogicalOr, {is_least, is_minus_zero}), positive, nan);
+  const Tensor of_odd = emit.select(is_whole(y), emit.negate(positive), of_rest);
+  const Tensor of_negative = emit.select(is_whole(emit.mul(y, 0.5)), positive, of_odd);
+  const Tensor has_minus = emit.add(Op::LogicalOr, {is_negative(emit, x), is_minus_zero});
+  return emit.select(has_minus, of_negative, positive);
 }
 
 Check power(Emitter& emit, const OpCall& call) {
   const DType dtype = emit.result_dtype();
   if (!is_float(dtype)) return Refusal{"dtype", std::string(name(dtype)), "floats"};
-  const Tensor x = emit.cast(emit.operand(call, "self", dtype), dtype);
-  const Tensor y = emit.cast(emit.operand(call, "exponent", dtype), dtype);
-  if (call["self"].is_number() && call.number("self") > 0) return emit.result(emit.add(Op::Pow, {x, y}));
-  return emit.result(power_of(emit, x, y));
+  const auto wide = [&](std::string_view name) {
+    return emit.cast(emit.cast(emit.operand(call, name, dtype), dtype), DType::F32);
+  };
+  const double base = call["self"].is_number() ? call.number("self") : 0;
+  if (base > 0 && base != 1)
+    return result_of(emit, emit.add(Op::Exp, {emit.mul(wide("exponent"), std::log(base))}));
+  return result_of(emit, power_of(emit, wide("self"), wide("exponent")));
 }
 
 // PyTorch gives the greatest where the bounds cross.

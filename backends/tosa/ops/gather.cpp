@@ -40,6 +40,7 @@ enum class Negative : std::uint8_t { CountFromTheEnd, Never };
 
 // Places along a dimension of this size, none of which is negative afterwards.
 Check wrap(Emitter& emit, Tensor& places, std::int64_t size, Negative negative = Negative::Never) {
+  DEPUTE_REFUSE_IF(emit.refusal());
   if (places.dtype != DType::I32) return Refusal{"dtype", std::string(name(places.dtype)), "places of i32"};
   if (emit.is_constant(places)) {
     places = emit.in_rows(places);

@@ -1,5 +1,9 @@
 // Sums, means, extremes and normalizations along dimensions.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <vector>
 
 #include "emitter.h"
@@ -180,20 +184,59 @@ Check group_norm(Emitter& emit, const OpCall& call) {
   return emit.result(y);
 }
 
-// The fractions of batch_norm are computed beforehand where they are constants: x * scale + shift.
+struct Affine {
+  Tensor scale;
+  Tensor shift;
+};
+
+using Floats = std::vector<float>;
+
+// scale = weight / sqrt(variance + eps), shift = bias - mean * scale. Computed here of constants in f32.
+Affine folded(Emitter& emit, std::span<const Tensor> parts, double eps) {
+  std::vector<Constant> inputs;
+  for (const Tensor& part : parts) inputs.push_back(emit.data(emit.in_rows(part)));
+  const auto scale_of = [eps](std::span<const Floats> in) {
+    Floats scale;
+    for (std::size_t i = 0; i < in[0].size(); ++i)
+      scale.push_back(static_cast<float>(in[2][i] / std::sqrt(static_cast<double>(in[0][i]) + eps)));
+    return scale;
+  };
+  const auto shift_of = [scale_of](std::span<const Floats> in) {
+    Floats shift = scale_of(in);
+    for (std::size_t i = 0; i < shift.size(); ++i) shift[i] = in[3][i] - in[1][i] * shift[i];
+    return shift;
+  };
+  const Dims sizes = dims_of(parts[0].shape);
+  return {emit.constant(weights::computed(fmt::format("scale{}", eps), inputs, sizes, scale_of)),
+          emit.constant(weights::computed(fmt::format("shift{}", eps), inputs, sizes, shift_of))};
+}
+
 Check batch_norm(Emitter& emit, const OpCall& call) {
   for (std::size_t i = 1; i < call.node()->results().size(); ++i) {
     if (call.node()->result(i)->has_uses())
       return Refusal{"unused-result", "a result after the first is used", "result 0 alone"};
   }
   const Tensor x = emit.input(call, "input");
+  const double eps = call.number("eps");
   const Tensor variance = emit.input(call, "running_var");
-  Tensor scale = emit.add(Op::Rsqrt, {emit.add(Op::Add, variance, call.number("eps"))});
-  if (!call["weight"].is_none()) scale = emit.mul(scale, emit.input(call, "weight"));
-  Tensor shift = emit.negate(emit.mul(emit.input(call, "running_mean"), scale));
-  if (!call["bias"].is_none()) shift = emit.add(Op::Add, {shift, emit.input(call, "bias")});
-  const Tensor scaled = emit.mul(x, by_channel(emit, scale, x.rank()));
-  return emit.result(emit.add(Op::Add, {scaled, by_channel(emit, shift, x.rank())}));
+  const auto given = [&](std::string_view name, double otherwise) {
+    if (!call[name].is_none()) return emit.input(call, name);
+    return emit.constant(weights::filled(ScalarType::F32, dims_of(variance.shape), otherwise));
+  };
+  const std::array parts = {variance, emit.input(call, "running_mean"), given("weight", 1), given("bias", 0)};
+  Affine affine;
+  if (std::ranges::all_of(
+          parts, [&](const Tensor& part) { return part.dtype == DType::F32 && emit.is_constant(part); })) {
+    affine = folded(emit, parts, eps);
+  } else {
+    const Tensor inverse = emit.add(Op::Rsqrt, {emit.add(Op::Add, variance, eps)});
+    affine.scale = call["weight"].is_none() ? inverse : emit.mul(inverse, parts[2]);
+    affine.shift = emit.negate(emit.mul(parts[1], affine.scale));
+    if (!call["bias"].is_none()) affine.shift = emit.add(Op::Add, {affine.shift, parts[3]});
+  }
+  const Tensor scaled = emit.mul(x, emit.cast(by_channel(emit, affine.scale, x.rank()), x.dtype));
+  return emit.result(
+      emit.add(Op::Add, {scaled, emit.cast(by_channel(emit, affine.shift, x.rank()), x.dtype)}));
 }
 
 // Adds the tensor to itself, moved by 1, 2, 4, ... elements. A product with a triangle of ones would spread infinities.

@@ -30,8 +30,9 @@ Tensor negate(Emitter& emit, const Tensor& x) {
   return emit.negate(x);
 }
 
+// TOSA's POW is not defined for infinities.
 Tensor square_root(Emitter& emit, const Tensor& x) {
-  return emit.add(Op::Pow, x, 0.5);
+  return emit.add(Op::Reciprocal, {emit.add(Op::Rsqrt, {x})});
 }
 
 Tensor relu(Emitter& emit, const Tensor& x) {
@@ -150,13 +151,14 @@ Tensor truncate(Emitter& emit, const Tensor& x) {
   return emit.select(is_negative, emit.add(Op::Ceil, {x}), emit.add(Op::Floor, {x}));
 }
 
-Tensor sign(Emitter& emit, const Tensor& x) {
+Tensor sign(Emitter& emit, const Tensor& given) {
+  const Tensor x = is_float(given.dtype) ? given : emit.cast(given, DType::I32);
   const Tensor zero = emit.number(0, x.dtype);
   const Tensor one = emit.number(1, x.dtype);
   const Tensor minus_one = emit.number(-1, x.dtype);
   const Tensor is_positive = emit.compare(Op::Greater, x, zero);
   const Tensor is_negative = emit.compare(Op::Greater, zero, x);
-  return emit.select(is_positive, one, emit.select(is_negative, minus_one, zero));
+  return emit.cast(emit.select(is_positive, one, emit.select(is_negative, minus_one, zero)), given.dtype);
 }
 
 Tensor is_nan(Emitter& emit, const Tensor& x) {
@@ -184,14 +186,19 @@ Check gelu(Emitter& emit, const OpCall& call) {
   return emit.result(emit.mul(emit.mul(x, 0.5), emit.add(Op::Add, curve, 1)));
 }
 
-// TOSA defines powers of positive numbers, and of 0 to a positive exponent.
+// exp(exponent * log(|x|)), with the sign of odd powers. TOSA's POW is not defined for infinities and NaN.
 Tensor to_any_power(Emitter& emit, const Tensor& x, double exponent) {
-  const Tensor positive = emit.add(Op::Pow, magnitude(emit, x), std::abs(exponent));
-  const Tensor power = exponent < 0 ? emit.add(Op::Reciprocal, {positive}) : positive;
+  const Tensor wide = emit.cast(x, DType::F32);
+  const Tensor logarithm = emit.add(Op::Log, {magnitude(emit, wide)});
+  const Tensor power = emit.cast(emit.add(Op::Exp, {emit.mul(logarithm, exponent)}), x.dtype);
   if (exponent == 2 * std::trunc(exponent / 2)) return power;
   const bool is_whole = exponent == std::trunc(exponent);
-  const Tensor of_negative =
-      is_whole ? emit.negate(power) : emit.number(std::numeric_limits<double>::quiet_NaN(), x.dtype);
+  Tensor of_negative = emit.negate(power);
+  if (!is_whole) {  // of -infinity PyTorch has that of infinity
+    const Tensor is_least = emit.compare(Op::Equal, x, emit.number(-infinity, x.dtype));
+    of_negative =
+        emit.select(is_least, power, emit.number(std::numeric_limits<double>::quiet_NaN(), x.dtype));
+  }
   return emit.select(is_below(emit, x, 0), of_negative, power);
 }
 
@@ -201,7 +208,8 @@ Tensor to_power(Emitter& emit, const Tensor& x, double exponent) {
   if (exponent == 2) return square(emit, x);
   if (exponent == 3) return emit.mul(square(emit, x), x);
   if (exponent == 4) return square(emit, square(emit, x));
-  if (exponent == -1) return emit.add(Op::Reciprocal, {x});
+  if (exponent < 0 && exponent >= -4 && exponent == std::trunc(exponent))
+    return emit.add(Op::Reciprocal, {to_power(emit, x, -exponent)});
   if (exponent == 0.5) return square_root(emit, x);
   if (exponent == -0.5) return emit.add(Op::Rsqrt, {x});
   return to_any_power(emit, x, exponent);
