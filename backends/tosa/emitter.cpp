@@ -149,8 +149,13 @@ TosaGraph Emitter::finish() {
 }
 
 Tensor Emitter::input(const Value& value) {
+  if (mode_ && value.tensor().dtype == ScalarType::F32) return integer_input(value);
   const auto found = values_.find(&value);
   if (found != values_.end()) return found->second;
+  if (const auto known = integers_.find(&value); known != integers_.end())
+    return values_[&value] = dequantized(Integers(known->second));
+  if (const auto later = deferred_.find(&value); later != deferred_.end())
+    return values_[&value] = dequantized(OpCall(*later->second));
   // Inputs of bodies are arguments, whatever is given for them.
   const bool may_be_constant = method_ != nullptr && is_method_input(*method_, value);
   const TensorData* data = may_be_constant ? constant_data(*program_, *method_, value) : nullptr;
@@ -170,6 +175,12 @@ Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) 
 }
 
 Tensor Emitter::number(double value, DType dtype) {
+  if (mode_ && dtype == DType::I8)
+    return constant_number(quantized(static_cast<float>(value), *mode_), dtype);
+  return constant_number(value, dtype);
+}
+
+Tensor Emitter::constant_number(double value, DType dtype) {
   const auto [entry, is_new] = numbers_.try_emplace({dtype, std::bit_cast<std::uint64_t>(value)});
   if (is_new) entry->second = constant(weights::constant_of("", scalar(dtype, value)));
   return entry->second;
@@ -209,6 +220,9 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
   if (!refusal_ && !takes(op, computed))
     refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
+  if (!refusal_ && profile_ == Profile::Integers && (is_float(dtype) || is_float(computed)))
+    refusal_ = Refusal{"profile", fmt::format("{} of {}", name(op), name(is_float(dtype) ? dtype : computed)),
+                       "operators of the profile INT"};
   if (!refusal_ && shape.size() > max_rank)
     refusal_ = Refusal{"rank", std::to_string(shape.size()), fmt::format("at most {}", max_rank)};
   TosaOp made;
@@ -371,6 +385,10 @@ Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b
 }
 
 Tensor Emitter::clamp(const Tensor& x, double min, double max) {
+  if (mode_ && x.dtype == DType::I8) {
+    const auto bound = [&](double number) { return quantized(static_cast<float>(number), *mode_); };
+    return add(Op::Clamp, {x}, Limits{static_cast<double>(bound(min)), static_cast<double>(bound(max))});
+  }
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
   Tensor result = x;
   constexpr double least = std::numeric_limits<std::int32_t>::min();
@@ -401,6 +419,10 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
   return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
 }
 
+Tensor Emitter::rounded(const Tensor& x, DType dtype) {
+  return as(raw(Op::Cast, {x}, dtype, graph_.tensors[x.id].shape), x.order);
+}
+
 Tensor Emitter::reduce(Op op, const Tensor& x, std::size_t dim) {
   if (x.shape[dim] == 1) return x;
   Shape shape = graph_.tensors[x.id].shape;
@@ -425,6 +447,7 @@ Tensor Emitter::mean(const Tensor& x, std::span<const std::size_t> dims) {
 Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
   const TensorType& type = node_->result(i)->tensor();
+  if (mode_ && type.dtype == ScalarType::F32) return integer_result(tensor, *mode_, i);
   const auto dtype = dtype_of(type.dtype);
   if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), known_types};
   CHECK(dtype == tensor.dtype) << node_->display_name();
@@ -438,6 +461,7 @@ Shape Emitter::result_shape(std::size_t i) const {
 }
 
 DType Emitter::result_dtype(std::size_t i) const {
+  if (mode_ && node_->result(i)->tensor().dtype == ScalarType::F32) return DType::I8;
   return dtype_of(node_->result(i)->tensor().dtype).value_or(DType::Unknown);
 }
 

@@ -113,6 +113,12 @@ std::optional<DType> dtype_of(ScalarType type);
 bool is_float(DType dtype);
 std::size_t bit_count(DType dtype);
 
+// The operators that a graph may have.
+enum class Profile : std::uint8_t {
+  All,       // PRO-INT and PRO-FP
+  Integers,  // PRO-INT: none that computes or moves floats
+};
+
 // True if the operator computes results of this type: of Rescale and Cast the input's type, of the comparisons the
 // operands' type.
 bool takes(Op op, DType dtype);

@@ -12,8 +12,9 @@
 namespace depute::tosa {
 namespace {
 
-// ExecuTorch's TOSABackend reads the version and the profiles from this compile spec.
-constexpr std::string_view version_key = "tosa_spec";
+constexpr std::string_view no_profile = "TOSA-1.0";
+constexpr std::string_view all_profiles = "TOSA-1.0+FP+INT";
+constexpr std::string_view integer_profile = "TOSA-1.0+INT";
 
 Failure refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("TOSA does not support {}: {}", node.op().str(), refusal.rule);
@@ -37,11 +38,23 @@ Status check_results(const Method& method) {
 
 }  // namespace
 
-Result<TosaGraph> translate(const Program& program) {
+CompileSpec profile_spec(Profile profile) {
+  return {std::string(version_key), bytes(profile == Profile::Integers ? integer_profile : all_profiles)};
+}
+
+Result<Profile> read_profile_spec(const CompileSpec& spec) {
+  const std::string_view text(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
+  if (text == integer_profile) return Profile::Integers;
+  if (text == all_profiles || text == no_profile) return Profile::All;
+  return failure("tosa", text, fmt::format("the compile spec {} is unknown", version_key),
+                 fmt::format("use {} or {}", integer_profile, all_profiles));
+}
+
+Result<TosaGraph> translate(const Program& program, Profile profile) {
   if (program.methods.size() != 1) return failure("tosa", "", "a partition must have one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
-  Emitter emit(&program, &method);
+  Emitter emit(&program, &method, profile);
   for (const Value* input : method.graph->inputs()) {
     if (method.inputs[input->index()].has_data()) continue;
     if (!input->type().is_tensor())
@@ -52,15 +65,21 @@ Result<TosaGraph> translate(const Program& program) {
   for (const Node& node : method.graph->nodes()) {
     if (const Check refusal = translate_node(emit, node)) return refusal_error(node, *refusal);
   }
-  return emit.finish();
+  TosaGraph graph = emit.finish();
+  if (const Check& refusal = emit.refusal())
+    return failure("tosa", method.name.str(),
+                   fmt::format("a result is no {}: {}", refusal->allowed, refusal->seen));
+  return graph;
 }
 
 Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
                                                  std::span<const CompileSpec> compile_specs) const {
+  Profile profile = Profile::All;
   for (const CompileSpec& spec : compile_specs) {
     if (spec.key != version_key) return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
+    TRY(profile, read_profile_spec(spec));
   }
-  TRY(const TosaGraph graph, translate(edge_program));
+  TRY(const TosaGraph graph, translate(edge_program, profile));
   return PreprocessResult{.processed_bytes = Storage::owned(write_graph(graph))};
 }
 

@@ -183,23 +183,31 @@ Check slice_scatter(Emitter& emit, const OpCall& call) {
 
 std::span<const OpRule> view() {
   constexpr OpClass move = OpClass::Move;
+  constexpr IntegerForm same = IntegerForm::SameScale;
   static constexpr OpRule rules[] = {
-      {.op = "aten.cat.default", .op_class = move, .translate = cat},
-      {.op = "aten.constant_pad_nd.default", .op_class = move, .translate = pad},
-      {.op = "aten.expand.default", .op_class = move, .translate = expand},
-      {.op = "aten.flip.default", .op_class = move, .translate = flip},
-      {.op = "aten.permute.default", .op_class = move, .translate = permute},
-      {.op = "aten.repeat.default", .op_class = move, .translate = repeat},
-      {.op = "aten.select.int", .op_class = move, .translate = select},
-      {.op = "aten.select_scatter.default", .op_class = move, .translate = select_scatter},
-      {.op = "aten.slice.Tensor", .op_class = move, .translate = slice},
-      {.op = "aten.slice_scatter.default", .conditions = "step 1", .op_class = move, .translate = slice_scatter},
-      {.op = "aten.split_with_sizes.default", .op_class = move, .translate = split_with_sizes},
-      {.op = "aten.squeeze.dims", .op_class = move, .translate = reshape},
-      {.op = "aten.stack.default", .op_class = move, .translate = stack},
-      {.op = "aten.transpose.int", .op_class = move, .translate = transpose},
-      {.op = "aten.unsqueeze.default", .op_class = move, .translate = reshape},
-      {.op = "aten.view.default", .op_class = move, .translate = reshape},
+      {.op = "aten.cat.default", .op_class = move, .translate = cat, .integers = same},
+      {.op = "aten.constant_pad_nd.default", .op_class = move, .translate = pad, .integers = same},
+      {.op = "aten.expand.default", .op_class = move, .translate = expand, .integers = same},
+      {.op = "aten.flip.default", .op_class = move, .translate = flip, .integers = same},
+      {.op = "aten.permute.default", .op_class = move, .translate = permute, .integers = same},
+      {.op = "aten.repeat.default", .op_class = move, .translate = repeat, .integers = same},
+      {.op = "aten.select.int", .op_class = move, .translate = select, .integers = same},
+      {.op = "aten.select_scatter.default", .op_class = move, .translate = select_scatter, .integers = same},
+      {.op = "aten.slice.Tensor", .op_class = move, .translate = slice, .integers = same},
+      {.op = "aten.slice_scatter.default",
+       .conditions = "step 1",
+       .op_class = move,
+       .translate = slice_scatter,
+       .integers = same},
+      {.op = "aten.split_with_sizes.default",
+       .op_class = move,
+       .translate = split_with_sizes,
+       .integers = same},
+      {.op = "aten.squeeze.dims", .op_class = move, .translate = reshape, .integers = same},
+      {.op = "aten.stack.default", .op_class = move, .translate = stack, .integers = same},
+      {.op = "aten.transpose.int", .op_class = move, .translate = transpose, .integers = same},
+      {.op = "aten.unsqueeze.default", .op_class = move, .translate = reshape, .integers = same},
+      {.op = "aten.view.default", .op_class = move, .translate = reshape, .integers = same},
   };
   return rules;
 }
