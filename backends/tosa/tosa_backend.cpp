@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
 #include <utility>
 
 #include "emitter.h"
@@ -12,9 +13,7 @@
 namespace depute::tosa {
 namespace {
 
-constexpr std::string_view no_profile = "TOSA-1.0";
-constexpr std::string_view all_profiles = "TOSA-1.0+FP+INT";
-constexpr std::string_view integer_profile = "TOSA-1.0+INT";
+constexpr std::string_view spec_version = "TOSA-1.0";
 
 Failure refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("TOSA does not support {}: {}", node.op().str(), refusal.rule);
@@ -39,15 +38,18 @@ Status check_results(const Method& method) {
 }  // namespace
 
 CompileSpec profile_spec(Profile profile) {
-  return {std::string(version_key), bytes(profile == Profile::Integers ? integer_profile : all_profiles)};
+  const std::string_view profiles = profile == Profile::Integers ? "+INT" : "+FP+INT";
+  return {std::string(version_key), bytes(std::string(spec_version) + std::string(profiles))};
 }
 
 Result<Profile> read_profile_spec(const CompileSpec& spec) {
   const std::string_view text(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
-  if (text == integer_profile) return Profile::Integers;
-  if (text == all_profiles || text == no_profile) return Profile::All;
-  return failure("tosa", text, fmt::format("the compile spec {} is unknown", version_key),
-                 fmt::format("use {} or {}", integer_profile, all_profiles));
+  if (text != spec_version && !text.starts_with(std::string(spec_version) + "+"))
+    return failure("tosa", text, fmt::format("the compile spec {} names another version", version_key),
+                   "TOSA-1.0+INT or TOSA-1.0+FP+INT");
+  bool has_floats = text == spec_version;
+  for (const auto part : std::views::split(text, '+')) has_floats |= std::string_view(part) == "FP";
+  return has_floats ? Profile::All : Profile::Integers;
 }
 
 Result<TosaGraph> translate(const Program& program, Profile profile) {

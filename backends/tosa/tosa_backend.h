@@ -29,7 +29,8 @@ inline constexpr std::string_view version_key = "tosa_spec";
 inline constexpr std::string_view profile_key = "profile";
 // Returns the compile spec of a profile, "TOSA-1.0+INT" for instance.
 CompileSpec profile_spec(Profile profile);
-// Reads the profile from a compile spec's value. Fails for another version than 1.0, and for unknown profiles.
+// Reads the profile from a compile spec's value; extensions behind it are allowed, but not needed. Fails for another
+// version than 1.0.
 Result<Profile> read_profile_spec(const CompileSpec& spec);
 
 // Returns the graph of a program's only method. Fails if a node cannot be translated.
