@@ -386,8 +386,11 @@ Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b
 
 Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   if (mode_ && x.dtype == DType::I8) {
-    const auto bound = [&](double number) { return quantized(static_cast<float>(number), *mode_); };
-    return add(Op::Clamp, {x}, Limits{static_cast<double>(bound(min)), static_cast<double>(bound(max))});
+    const std::int8_t least = quantized(static_cast<float>(min), *mode_);
+    const std::int8_t most = quantized(static_cast<float>(max), *mode_);
+    constexpr std::numeric_limits<std::int8_t> range;
+    if (least == range.min() && most == range.max()) return x;
+    return add(Op::Clamp, {x}, Limits{static_cast<double>(least), static_cast<double>(most)});
   }
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
   Tensor result = x;
