@@ -36,7 +36,8 @@ std::string bound_text(const flatbuffers::Vector<std::uint8_t>* bytes) {
     return fmt::format("{}", number);
   }
   std::string text = "0x";
-  for (std::size_t i = bytes->size(); i-- > 0;) text += fmt::format("{:02x}", bytes->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  for (std::size_t i = bytes->size(); i-- > 0;)
+    text += fmt::format("{:02x}", bytes->Get(static_cast<flatbuffers::uoffset_t>(i)));
   return text;
 }
 
@@ -56,27 +57,33 @@ std::string attributes_text(const wire::Operator& op) {
     case wire::Attribute::AvgPool2d:
     case wire::Attribute::MaxPool2d: {
       const auto& pool = *static_cast<const wire::Pool*>(op.attribute());
-      return fmt::format(" kernel {} stride {} pad {}", list_text(pool.kernel()), list_text(pool.stride()), list_text(pool.pad()));
+      return fmt::format(" kernel {} stride {} pad {}", list_text(pool.kernel()), list_text(pool.stride()),
+                         list_text(pool.pad()));
     }
     case wire::Attribute::Conv2d:
     case wire::Attribute::Conv3d:
     case wire::Attribute::DepthwiseConv2d: {
       const auto& window = *static_cast<const wire::Convolution*>(op.attribute());
-      return fmt::format(" pad {} stride {} dilation {}", list_text(window.pad()), list_text(window.stride()), list_text(window.dilation()));
+      return fmt::format(" pad {} stride {} dilation {}", list_text(window.pad()), list_text(window.stride()),
+                         list_text(window.dilation()));
     }
     case wire::Attribute::TransposeConv2d: {
       const auto& window = *op.attribute_as_TransposeConv2d();
       return fmt::format(" out_pad {} stride {}", list_text(window.out_pad()), list_text(window.stride()));
     }
     case wire::Attribute::Clamp:
-      return fmt::format(" min {} max {}", bound_text(op.attribute_as_Clamp()->min_val()), bound_text(op.attribute_as_Clamp()->max_val()));
+      return fmt::format(" min {} max {}", bound_text(op.attribute_as_Clamp()->min_val()),
+                         bound_text(op.attribute_as_Clamp()->max_val()));
     case wire::Attribute::Transpose:
       return fmt::format(" perms {}", list_text(op.attribute_as_Transpose()->perms()));
     case wire::Attribute::Resize:
-      return op.attribute_as_Resize()->mode() == static_cast<std::uint32_t>(ResizeMode::Nearest) ? " nearest" : " bilinear";
+      return op.attribute_as_Resize()->mode() == static_cast<std::uint32_t>(ResizeMode::Nearest)
+                 ? " nearest"
+                 : " bilinear";
     case wire::Attribute::Rescale: {
       const auto& by = *op.attribute_as_Rescale();
-      return fmt::format(" scale32 {} rounding {} per_channel {}", by.scale32(), by.rounding_mode(), by.per_channel());
+      return fmt::format(" scale32 {} rounding {} per_channel {}", by.scale32(), by.rounding_mode(),
+                         by.per_channel());
     }
     default:
       return {};
@@ -97,14 +104,16 @@ class Describer {
       for (const wire::Operator* op : *block.operators()) {
         const auto kind = static_cast<Op>(op->op());
         if (kind == Op::Const || kind == Op::ConstShape) continue;
-        text += fmt::format("{} = {}({}){}\n", names(op->outputs()), name(kind), names(op->inputs()), attributes_text(*op));
+        text += fmt::format("{} = {}({}){}\n", names(op->outputs()), name(kind), names(op->inputs()),
+                            attributes_text(*op));
       }
     }
     return text + fmt::format("return {}\n", names(block.outputs(), false));
   }
 
  private:
-  std::string names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* list, bool with_types = true) const {
+  std::string names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* list,
+                    bool with_types = true) const {
     std::string text;
     if (list == nullptr) return text;
     for (const flatbuffers::String* entry : *list) {
@@ -118,14 +127,18 @@ class Describer {
   std::string operand(std::string_view id, bool with_types) const {
     if (const auto shape = shapes_.find(id); shape != shapes_.end()) {
       std::vector<std::int64_t> numbers;
-      if (shape->second->data() != nullptr) numbers.resize(shape->second->data()->size() / sizeof(std::int64_t));
-      if (!numbers.empty()) std::memcpy(numbers.data(), shape->second->data()->data(), numbers.size() * sizeof(std::int64_t));
+      if (shape->second->data() != nullptr)
+        numbers.resize(shape->second->data()->size() / sizeof(std::int64_t));
+      if (!numbers.empty())
+        std::memcpy(numbers.data(), shape->second->data()->data(), numbers.size() * sizeof(std::int64_t));
       return fmt::format("[{}]", fmt::join(numbers, ", "));
     }
     const auto tensor = tensors_.find(id);
     if (tensor == tensors_.end() || !with_types) return std::string(id);
-    const std::string type = fmt::format("{}{}", name(static_cast<DType>(tensor->second->type())), list_text(tensor->second->shape()));
-    return tensor->second->data() != nullptr ? fmt::format("constant {}", type) : fmt::format("{}: {}", id, type);
+    const std::string type = fmt::format("{}{}", name(static_cast<DType>(tensor->second->type())),
+                                         list_text(tensor->second->shape()));
+    return tensor->second->data() != nullptr ? fmt::format("constant {}", type)
+                                             : fmt::format("{}: {}", id, type);
   }
 
   std::unordered_map<std::string_view, const wire::Tensor*> tensors_;
@@ -135,8 +148,10 @@ class Describer {
 }  // namespace
 
 Result<std::string> describe_graph(std::span<const std::byte> bytes) {
-  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), 64, 10'000'000);
-  if (!wire::VerifyGraphBuffer(verifier)) return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), 64,
+                                 10'000'000);
+  if (!wire::VerifyGraphBuffer(verifier))
+    return failure("tosa", "", "these bytes are no TOSA flatbuffer, or are damaged");
   std::string text;
   const wire::Graph* graph = wire::GetGraph(bytes.data());
   if (graph->regions() == nullptr) return text;

@@ -50,7 +50,8 @@ TensorData scalar(DType dtype, double value) {
 std::optional<TensorData> narrowed(const TensorData& data) {
   const std::shared_ptr<const Storage> storage = dense_bytes(data);
   const std::vector<std::byte> made = storage->is_lazy() ? storage->produce() : std::vector<std::byte>();
-  const std::span<const std::byte> bytes = storage->is_lazy() ? std::span<const std::byte>(made) : storage->bytes();
+  const std::span<const std::byte> bytes =
+      storage->is_lazy() ? std::span<const std::byte>(made) : storage->bytes();
   std::vector<std::int32_t> numbers(bytes.size() / sizeof(std::int64_t));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     std::int64_t number = 0;
@@ -81,7 +82,8 @@ Shape with_rank(const Shape& shape, std::size_t rank) {
 }  // namespace
 
 std::size_t dimension_at(std::int64_t dim, std::size_t rank) {
-  return static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(std::max<std::size_t>(rank, 1)) : dim);
+  return static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(std::max<std::size_t>(rank, 1))
+                                          : dim);
 }
 
 std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank) {
@@ -121,7 +123,11 @@ Check Emitter::argument(const Value& value) {
   const auto id = static_cast<TensorId>(graph_.tensors.size());
   // A refused tensor has its sizes, too, which rules read.
   const DType known = dtype.value_or(DType::F32);
-  graph_.tensors.push_back({.dtype = known, .shape = shape, .name = std::string(value.name().str()), .constant = {}, .numbers = {}});
+  graph_.tensors.push_back({.dtype = known,
+                            .shape = shape,
+                            .name = std::string(value.name().str()),
+                            .constant = {},
+                            .numbers = {}});
   graph_.inputs.push_back(id);
   values_[&value] = {.id = id, .dtype = known, .shape = shape, .order = identity_order(shape.size())};
   if (!dtype) return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), known_types};
@@ -140,9 +146,10 @@ TosaGraph Emitter::finish() {
     const Tensor result = in_rows(input(*output.as_value()));
     const bool is_input = std::ranges::find(graph_.inputs, result.id) != graph_.inputs.end();
     const bool is_known = std::ranges::find(graph_.outputs, result.id) != graph_.outputs.end();
-    graph_.outputs.push_back(is_known                           ? twice(result).id
-                             : is_input || is_constant(result) ? raw(Op::Identity, {result}, result.dtype, result.shape).id
-                                                                : result.id);
+    graph_.outputs.push_back(is_known ? twice(result).id
+                             : is_input || is_constant(result)
+                                 ? raw(Op::Identity, {result}, result.dtype, result.shape).id
+                                 : result.id);
   }
   remove_unused(graph_);
   return std::move(graph_);
@@ -163,7 +170,8 @@ Tensor Emitter::input(const Value& value) {
     if (const Check refusal = argument(value); refusal && !refusal_) refusal_ = refusal;
     return values_[&value];
   }
-  if (data->type.dtype != ScalarType::I64) return values_[&value] = constant(weights::constant_of(value.name().str(), *data));
+  if (data->type.dtype != ScalarType::I64)
+    return values_[&value] = constant(weights::constant_of(value.name().str(), *data));
   const auto numbers = narrowed(*data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
   return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(*data)));
@@ -193,15 +201,21 @@ Tensor Emitter::constant(Constant constant) {
   Shape shape;
   for (const SymInt& size : constant.sizes()) shape.push_back(size.value());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
-  graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32), .shape = shape, .name = {}, .constant = std::move(constant), .numbers = {}});
-  return {.id = id, .dtype = dtype.value_or(DType::F32), .shape = shape, .order = identity_order(shape.size())};
+  graph_.tensors.push_back({.dtype = dtype.value_or(DType::F32),
+                            .shape = shape,
+                            .name = {},
+                            .constant = std::move(constant),
+                            .numbers = {}});
+  return {
+      .id = id, .dtype = dtype.value_or(DType::F32), .shape = shape, .order = identity_order(shape.size())};
 }
 
 Tensor Emitter::shape(std::span<const std::int64_t> numbers) {
   const auto [entry, is_new] = shapes_.try_emplace({numbers.begin(), numbers.end()});
   if (is_new) {
     const auto id = static_cast<TensorId>(graph_.tensors.size());
-    graph_.tensors.push_back({.dtype = DType::Shape, .shape = {}, .name = {}, .constant = {}, .numbers = entry->first});
+    graph_.tensors.push_back(
+        {.dtype = DType::Shape, .shape = {}, .name = {}, .constant = {}, .numbers = entry->first});
     entry->second = {.id = id, .dtype = DType::Shape, .shape = {}, .order = {}};
   }
   return entry->second;
@@ -212,11 +226,13 @@ TensorId Emitter::new_tensor(DType dtype, const Shape& shape) {
   const std::string_view node = node_ == nullptr ? "result" : node_->display_name();
   std::string name = made_ == 0 ? std::string(node) : fmt::format("{}.{}", node, made_);
   ++made_;
-  graph_.tensors.push_back({.dtype = dtype, .shape = shape, .name = std::move(name), .constant = {}, .numbers = {}});
+  graph_.tensors.push_back(
+      {.dtype = dtype, .shape = shape, .name = std::move(name), .constant = {}, .numbers = {}});
   return id;
 }
 
-Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape, Attributes attributes) {
+Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape,
+                    Attributes attributes) {
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
   if (!refusal_ && !takes(op, computed))
     refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
@@ -237,7 +253,8 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
     std::ranges::sort(made.handles);
   }
   graph_.ops.push_back(std::move(made));
-  return {.id = graph_.ops.back().output, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
+  return {
+      .id = graph_.ops.back().output, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
 }
 
 Tensor Emitter::as(const Tensor& x, const Order& order) const {
@@ -283,21 +300,28 @@ Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
   const Tensor from = order ? x : in_rows(x);
   if (!order) order = identity_order(target.size());
   const Shape shape = permuted(target, *order);
-  if (shape == graph_.tensors[from.id].shape) return {.id = from.id, .dtype = x.dtype, .shape = target, .order = *order};
+  if (shape == graph_.tensors[from.id].shape)
+    return {.id = from.id, .dtype = x.dtype, .shape = target, .order = *order};
   return as(raw(Op::Reshape, {from, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
 }
 
 Tensor Emitter::permute(const Tensor& x, const Order& dims) {
-  return {.id = x.id, .dtype = x.dtype, .shape = permuted(x.shape, dims), .order = compose(inverse(dims), x.order)};
+  return {.id = x.id,
+          .dtype = x.dtype,
+          .shape = permuted(x.shape, dims),
+          .order = compose(inverse(dims), x.order)};
 }
 
 Tensor Emitter::expand(const Tensor& x, const Shape& target) {
   const Tensor from = reshape(x, with_rank(x.shape, target.size()));
   Shape multiples;
-  for (std::size_t i = 0; i < target.size(); ++i) multiples.push_back(from.shape[i] == target[i] ? 1 : target[i]);
+  for (std::size_t i = 0; i < target.size(); ++i)
+    multiples.push_back(from.shape[i] == target[i] ? 1 : target[i]);
   if (element_count(multiples) == 1) return from;
   multiples = permuted(multiples, from.order);
-  return as(raw(Op::Tile, {from, shape({multiples.data(), multiples.size()})}, x.dtype, permuted(target, from.order)), from.order);
+  return as(raw(Op::Tile, {from, shape({multiples.data(), multiples.size()})}, x.dtype,
+                permuted(target, from.order)),
+            from.order);
 }
 
 Tensor Emitter::slice(const Tensor& x, std::size_t dim, std::int64_t start, std::int64_t size) {
@@ -307,7 +331,9 @@ Tensor Emitter::slice(const Tensor& x, std::size_t dim, std::int64_t start, std:
   sizes = permuted(sizes, x.order);
   Shape starts(sizes.size(), 0);
   starts[position(x, dim)] = start;
-  return as(raw(Op::Slice, {x, shape({starts.data(), starts.size()}), shape({sizes.data(), sizes.size()})}, x.dtype, sizes), x.order);
+  return as(raw(Op::Slice, {x, shape({starts.data(), starts.size()}), shape({sizes.data(), sizes.size()})},
+                x.dtype, sizes),
+            x.order);
 }
 
 Tensor Emitter::pad(const Tensor& x, std::span<const std::int64_t> before_and_after, double value) {
@@ -344,13 +370,15 @@ Tensor Emitter::concat(std::span<const Tensor> parts, std::size_t dim) {
   return as(raw(Op::Concat, operands, parts[0].dtype, permuted(shape, order), axis), order);
 }
 
-Tensor Emitter::elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes, const Tensor* last) {
+Tensor Emitter::elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
+                            const Tensor* last) {
   Shape shape = operands[0].shape;
   for (const Tensor& operand : operands.subspan(1)) shape = broadcast(shape, operand.shape);
   // The order of the operand that is most to move.
   const Tensor* leader = nullptr;
   std::vector<Tensor> aligned;
-  for (const Tensor& operand : operands) aligned.push_back(reshape(operand, with_rank(operand.shape, shape.size())));
+  for (const Tensor& operand : operands)
+    aligned.push_back(reshape(operand, with_rank(operand.shape, shape.size())));
   for (const Tensor& operand : aligned) {
     if (is_constant(operand)) continue;
     const bool is_larger = leader == nullptr || element_count(operand.shape) > element_count(leader->shape);
@@ -365,13 +393,15 @@ Tensor Emitter::elementwise(Op op, std::span<const Tensor> operands, DType dtype
 }
 
 Tensor Emitter::add(Op op, std::initializer_list<Tensor> operands, Attributes attributes) {
-  return elementwise(op, std::span(operands.begin(), operands.size()), operands.begin()->dtype, std::move(attributes));
+  return elementwise(op, std::span(operands.begin(), operands.size()), operands.begin()->dtype,
+                     std::move(attributes));
 }
 
 Tensor Emitter::mul(const Tensor& a, const Tensor& b) {
   const Tensor shift = zero_point(DType::I8);
   const std::array operands = {a, b};
-  return elementwise(Op::Mul, operands, a.dtype == DType::I8 || a.dtype == DType::I16 ? DType::I32 : a.dtype, {}, &shift);
+  return elementwise(Op::Mul, operands, a.dtype == DType::I8 || a.dtype == DType::I16 ? DType::I32 : a.dtype,
+                     {}, &shift);
 }
 
 Tensor Emitter::compare(Op op, const Tensor& a, const Tensor& b) {

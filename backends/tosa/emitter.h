@@ -92,7 +92,9 @@ class Emitter {
   Tensor zero_point(DType dtype, std::int32_t zero = 0) { return reshape(constant_number(zero, dtype), {1}); }
   // Numbers that an operator takes as operand.
   Tensor shape(std::span<const std::int64_t> numbers);
-  Tensor shape(std::initializer_list<std::int64_t> numbers) { return shape(std::span(numbers.begin(), numbers.size())); }
+  Tensor shape(std::initializer_list<std::int64_t> numbers) {
+    return shape(std::span(numbers.begin(), numbers.size()));
+  }
 
   // --- operators that work element by element: operands are broadcast, and the result has the first one's type
   Tensor add(Op op, std::initializer_list<Tensor> operands, Attributes attributes = {});
@@ -123,8 +125,10 @@ class Emitter {
 
   // --- any operator: operands as they lie in memory, and the result's sizes in memory
   Tensor raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape, Attributes attributes = {});
-  Tensor raw(Op op, std::initializer_list<Tensor> operands, DType dtype, Shape shape, Attributes attributes = {}) {
-    return raw(op, std::span(operands.begin(), operands.size()), dtype, std::move(shape), std::move(attributes));
+  Tensor raw(Op op, std::initializer_list<Tensor> operands, DType dtype, Shape shape,
+             Attributes attributes = {}) {
+    return raw(op, std::span(operands.begin(), operands.size()), dtype, std::move(shape),
+               std::move(attributes));
   }
   Tensor in_order(const Tensor& x, const Order& order);
   Tensor in_rows(const Tensor& x);  // the last dimension innermost
@@ -194,7 +198,7 @@ class Emitter {
   std::uint32_t made_ = 0;  // tensors of the current node
   std::unordered_map<const Value*, Tensor> values_;
   std::map<std::vector<std::int64_t>, Tensor> shapes_;
-  std::map<std::pair<DType, std::uint64_t>, Tensor> numbers_;  // by the bits of a double
+  std::map<std::pair<DType, std::uint64_t>, Tensor> numbers_;                 // by the bits of a double
   std::map<std::pair<TensorId, std::vector<std::uint8_t>>, Tensor> ordered_;  // in another order
 };
 

@@ -125,7 +125,7 @@ bool takes(Op op, DType dtype);
 
 using Shape = SmallVector<std::int64_t, 6>;
 using TensorId = std::uint32_t;
-inline constexpr std::size_t max_rank = 6;         // limits of the level 8K
+inline constexpr std::size_t max_rank = 6;  // limits of the level 8K
 inline constexpr std::int64_t max_kernel = 8192;
 inline constexpr std::size_t max_list = 64;
 
@@ -134,7 +134,8 @@ std::int64_t element_count(const Shape& shape);
 struct Axis {
   std::int32_t axis = 0;
 };
-struct Window {  // pad: before and after each dimension in turn; of TransposeConv2d what is added to the result
+struct
+    Window {  // pad: before and after each dimension in turn; of TransposeConv2d what is added to the result
   std::vector<std::int32_t> kernel, stride, pad, dilation;
 };
 struct Limits {  // Clamp
@@ -157,7 +158,8 @@ struct RescaleBy {
 struct Shift {
   bool round = false;
 };
-using Attributes = std::variant<std::monostate, Axis, Window, Limits, Permutation, ResizeBy, RescaleBy, Shift>;
+using Attributes =
+    std::variant<std::monostate, Axis, Window, Limits, Permutation, ResizeBy, RescaleBy, Shift>;
 
 struct TosaTensor {
   DType dtype = DType::F32;

@@ -34,7 +34,8 @@ const RuleTable& rule_table() {
 }
 
 Check check_tensor(const TensorType& type) {
-  if (type.rank() > max_rank) return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_rank)};
+  if (type.rank() > max_rank)
+    return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_rank)};
   for (const SymInt& size : type.sizes) {
     if (!size.is_constant()) return Refusal{"dynamic-shape", str(type), "constant sizes"};
     if (size == 0) return Refusal{"zero-size", str(type), "at least one element"};
@@ -46,7 +47,8 @@ Check check_tensor(const TensorType& type) {
 Check check_generally(const Node& node) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Value& operand = *node.operand(i);
-    if (!operand.type().is_tensor()) return Refusal{"symbolic", std::string(operand.name().str()), "a number"};
+    if (!operand.type().is_tensor())
+      return Refusal{"symbolic", std::string(operand.name().str()), "a number"};
     DEPUTE_REFUSE_IF(check_tensor(operand.tensor()));
   }
   for (const Value* result : node.results()) {

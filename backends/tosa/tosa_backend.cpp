@@ -24,12 +24,15 @@ Failure refusal_error(const Node& node, const Refusal& refusal) {
 
 // Results must be tensors, and the partition must not mutate state.
 Status check_results(const Method& method) {
-  if (method.graph->outputs().empty()) return failure("tosa", method.name.str(), "the partition has no results");
+  if (method.graph->outputs().empty())
+    return failure("tosa", method.name.str(), "the partition has no results");
   for (std::size_t i = 0; i < method.outputs.size(); ++i) {
-    if (!method.graph->outputs()[i].is_value()) return failure("tosa", method.name.str(), "a result is not a tensor");
+    if (!method.graph->outputs()[i].is_value())
+      return failure("tosa", method.name.str(), "a result is not a tensor");
     if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) {
       return failure("tosa", method.name.str(),
-                     fmt::format("'{}' is mutated, but TOSA delegates cannot have state", method.outputs[i].target.str()));
+                     fmt::format("'{}' is mutated, but TOSA delegates cannot have state",
+                                 method.outputs[i].target.str()));
     }
   }
   return {};
@@ -60,9 +63,11 @@ Result<TosaGraph> translate(const Program& program, Profile profile) {
   for (const Value* input : method.graph->inputs()) {
     if (method.inputs[input->index()].has_data()) continue;
     if (!input->type().is_tensor())
-      return failure("tosa", input->name().str(), fmt::format("{} is an argument, but not a tensor", str(input->type())));
+      return failure("tosa", input->name().str(),
+                     fmt::format("{} is an argument, but not a tensor", str(input->type())));
     if (const Check refusal = emit.argument(*input))
-      return failure("tosa", input->name().str(), fmt::format("an argument of {} (allowed: {})", refusal->seen, refusal->allowed));
+      return failure("tosa", input->name().str(),
+                     fmt::format("an argument of {} (allowed: {})", refusal->seen, refusal->allowed));
   }
   for (const Node& node : method.graph->nodes()) {
     if (const Check refusal = translate_node(emit, node)) return refusal_error(node, *refusal);
@@ -78,7 +83,8 @@ Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
                                                  std::span<const CompileSpec> compile_specs) const {
   Profile profile = Profile::All;
   for (const CompileSpec& spec : compile_specs) {
-    if (spec.key != version_key) return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
+    if (spec.key != version_key)
+      return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
     TRY(profile, read_profile_spec(spec));
   }
   TRY(const TosaGraph graph, translate(edge_program, profile));

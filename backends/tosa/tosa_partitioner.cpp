@@ -82,7 +82,8 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
       continue;
     }
     if (key != "exclude") {
-      return failure("usage", fmt::format("--backend {}", owner), fmt::format("unknown option '{}={}'", key, value),
+      return failure("usage", fmt::format("--backend {}", owner),
+                     fmt::format("unknown option '{}={}'", key, value),
                      fmt::format("`depute backends {}` lists the options", owner));
     }
     for (const auto part : std::views::split(value, '+'))

@@ -63,11 +63,13 @@ class Writer {
     }
     for (const TensorId id : graph_.outputs) outputs.push_back(name_of(id));
     const auto name = builder_.CreateString("main");
-    const auto block = wire::CreateBlock(builder_, name, builder_.CreateVector(ops), builder_.CreateVector(tensors_),
-                                         builder_.CreateVector(inputs), builder_.CreateVector(outputs), builder_.CreateVector(shapes_));
+    const auto block = wire::CreateBlock(builder_, name, builder_.CreateVector(ops),
+                                         builder_.CreateVector(tensors_), builder_.CreateVector(inputs),
+                                         builder_.CreateVector(outputs), builder_.CreateVector(shapes_));
     const auto region = wire::CreateRegion(builder_, name, builder_.CreateVector(std::vector{block}));
     const auto version = wire::CreateVersion(builder_, major_version, 0, 0, false);
-    builder_.Finish(wire::CreateGraph(builder_, version, builder_.CreateVector(std::vector{region})), wire::GraphIdentifier());
+    builder_.Finish(wire::CreateGraph(builder_, version, builder_.CreateVector(std::vector{region})),
+                    wire::GraphIdentifier());
     const std::span<const std::uint8_t> bytes(builder_.GetBufferPointer(), builder_.GetSize());
     const auto view = std::as_bytes(bytes);
     return {view.begin(), view.end()};
@@ -84,7 +86,8 @@ class Writer {
       builder_.ForceVectorAlignment(tensor.numbers.size() * sizeof(std::int64_t), 1, 8);
       const auto data = builder_.CreateVector(numbers, tensor.numbers.size() * sizeof(std::int64_t));
       const auto name = name_of(id);
-      shapes_.push_back(wire::CreateShape(builder_, name, static_cast<std::uint32_t>(tensor.numbers.size()), data));
+      shapes_.push_back(
+          wire::CreateShape(builder_, name, static_cast<std::uint32_t>(tensor.numbers.size()), data));
       ops.push_back(constant_op(Op::ConstShape, id));
       return;
     }
@@ -122,7 +125,8 @@ class Writer {
     const auto attribute = wire::CreateNothing(builder_).Union();
     const auto inputs = builder_.CreateVector(std::vector<Offset<flatbuffers::String>>());
     const auto outputs = builder_.CreateVector(std::vector{name_of(id)});
-    return wire::CreateOperator(builder_, static_cast<std::uint32_t>(op), static_cast<wire::Attribute>(op), attribute, inputs, outputs);
+    return wire::CreateOperator(builder_, static_cast<std::uint32_t>(op), static_cast<wire::Attribute>(op),
+                                attribute, inputs, outputs);
   }
 
   Offset<wire::Operator> op_of(const TosaOp& op) {
@@ -132,9 +136,11 @@ class Writer {
     const auto inputs = builder_.CreateVector(names);
     const auto outputs = builder_.CreateVector(std::vector{name_of(op.output)});
     Offset<wire::Location> location;
-    if (!op.handles.empty()) location = wire::CreateLocation(builder_, builder_.CreateString(fmt::format("{}", fmt::join(op.handles, ","))));
-    return wire::CreateOperator(builder_, static_cast<std::uint32_t>(op.op), static_cast<wire::Attribute>(op.op), attribute, inputs,
-                                outputs, location);
+    if (!op.handles.empty())
+      location = wire::CreateLocation(builder_,
+                                      builder_.CreateString(fmt::format("{}", fmt::join(op.handles, ","))));
+    return wire::CreateOperator(builder_, static_cast<std::uint32_t>(op.op),
+                                static_cast<wire::Attribute>(op.op), attribute, inputs, outputs, location);
   }
 
   std::uint32_t accumulator(const TosaOp& op) const {
@@ -154,11 +160,15 @@ class Writer {
       case Op::Conv3d:
       case Op::DepthwiseConv2d: {
         const auto& window = std::get<Window>(op.attributes);
-        return wire::CreateConvolutionDirect(builder_, &window.pad, &window.stride, &window.dilation, false, accumulator(op)).Union();
+        return wire::CreateConvolutionDirect(builder_, &window.pad, &window.stride, &window.dilation, false,
+                                             accumulator(op))
+            .Union();
       }
       case Op::TransposeConv2d: {
         const auto& window = std::get<Window>(op.attributes);
-        return wire::CreateTransposedConvolutionDirect(builder_, &window.pad, &window.stride, false, accumulator(op)).Union();
+        return wire::CreateTransposedConvolutionDirect(builder_, &window.pad, &window.stride, false,
+                                                       accumulator(op))
+            .Union();
       }
       case Op::Clamp: {
         const auto& limits = std::get<Limits>(op.attributes);
@@ -186,10 +196,14 @@ class Writer {
       case Op::Transpose:
         return wire::CreatePermutationDirect(builder_, &std::get<Permutation>(op.attributes).perms).Union();
       case Op::Resize:
-        return wire::CreateResize(builder_, static_cast<std::uint32_t>(std::get<ResizeBy>(op.attributes).mode)).Union();
+        return wire::CreateResize(builder_,
+                                  static_cast<std::uint32_t>(std::get<ResizeBy>(op.attributes).mode))
+            .Union();
       case Op::Rescale: {
         const auto& by = std::get<RescaleBy>(op.attributes);
-        return wire::CreateRescale(builder_, by.scale32, static_cast<std::uint32_t>(by.rounding), by.per_channel, false, false).Union();
+        return wire::CreateRescale(builder_, by.scale32, static_cast<std::uint32_t>(by.rounding),
+                                   by.per_channel, false, false)
+            .Union();
       }
       case Op::ArithmeticRightShift:
         return wire::CreateShift(builder_, std::get<Shift>(op.attributes).round).Union();
@@ -203,7 +217,8 @@ class Writer {
   std::vector<Offset<wire::Tensor>> tensors_;
   std::vector<Offset<wire::Shape>> shapes_;
   std::vector<bool> is_declared_ = std::vector<bool>(graph_.tensors.size());
-  std::vector<Offset<flatbuffers::String>> names_ = std::vector<Offset<flatbuffers::String>>(graph_.tensors.size());
+  std::vector<Offset<flatbuffers::String>> names_ =
+      std::vector<Offset<flatbuffers::String>>(graph_.tensors.size());
   std::uint32_t constants_ = 0;
 };
 

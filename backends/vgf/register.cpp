@@ -25,19 +25,21 @@ Result<std::unique_ptr<Partitioner>> make_vgf_partitioner(const BackendOptions& 
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   auto meanings = tosa::option_meanings();
-  meanings.emplace_back(converter_key, "the path of Arm's model-converter (default: DEPUTE_MODEL_CONVERTER, then PATH)");
+  meanings.emplace_back(converter_key,
+                        "the path of Arm's model-converter (default: DEPUTE_MODEL_CONVERTER, then PATH)");
   return meanings;
 }
 
 }  // namespace
 
 void register_backend(Registry& registry) {
-  Status added = registry.add({.name = "vgf",
-                               .description = "ExecuTorch's VgfBackend: f32, f16, integers and bool, on GPUs with Arm's tensors",
-                               .backend = std::make_unique<VgfBackend>(),
-                               .make_partitioner = make_vgf_partitioner,
-                               .support = tosa::support_rows,
-                               .options = option_meanings()});
+  Status added = registry.add(
+      {.name = "vgf",
+       .description = "ExecuTorch's VgfBackend: f32, f16, integers and bool, on GPUs with Arm's tensors",
+       .backend = std::make_unique<VgfBackend>(),
+       .make_partitioner = make_vgf_partitioner,
+       .support = tosa::support_rows,
+       .options = option_meanings()});
   CHECK(added.has_value());
 }
 

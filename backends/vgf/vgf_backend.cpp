@@ -23,7 +23,8 @@ Status check_inputs(const tosa::TosaGraph& graph) {
   }
   for (const tosa::TensorId id : graph.inputs) {
     if (is_read[id]) continue;
-    return failure("vgf", graph.tensors[id].name, "an argument that no operator reads, which VGF files cannot have",
+    return failure("vgf", graph.tensors[id].name,
+                   "an argument that no operator reads, which VGF files cannot have",
                    "leave its nodes to another backend: --backend vgf:off=NAME");
   }
   return {};
@@ -40,7 +41,8 @@ Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
       TRY(profile, tosa::read_profile_spec(spec));
       continue;
     }
-    if (spec.key != converter_key) return failure("vgf", "", fmt::format("unknown compile spec '{}'", spec.key));
+    if (spec.key != converter_key)
+      return failure("vgf", "", fmt::format("unknown compile spec '{}'", spec.key));
     chosen.assign(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
   }
   TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, profile));
@@ -54,7 +56,8 @@ Result<std::string> VgfBackend::describe(std::span<const std::byte> processed_by
   // The format's name and version: "VGF1", four bytes, then major, minor and patch.
   constexpr std::size_t version_offset = 8;
   const std::string_view text(reinterpret_cast<const char*>(processed_bytes.data()), processed_bytes.size());
-  if (text.size() < version_offset + 3 || !text.starts_with("VGF1")) return failure("vgf", "", "these bytes are no VGF file");
+  if (text.size() < version_offset + 3 || !text.starts_with("VGF1"))
+    return failure("vgf", "", "these bytes are no VGF file");
   const auto number = [&](std::size_t i) { return static_cast<unsigned char>(text[version_offset + i]); };
   return fmt::format("VGF {}.{}.{}\n", number(0), number(1), number(2));
 }

@@ -23,7 +23,8 @@ DType common_type(Emitter& emit, const OpCall& call, std::string_view a, std::st
 
 Operands operands(Emitter& emit, const OpCall& call) {
   const DType dtype = common_type(emit, call, "self", "other");
-  return {emit.cast(emit.operand(call, "self", dtype), dtype), emit.cast(emit.operand(call, "other", dtype), dtype)};
+  return {emit.cast(emit.operand(call, "self", dtype), dtype),
+          emit.cast(emit.operand(call, "other", dtype), dtype)};
 }
 
 // The result has the type of the program's, of which the operands' type is the same or a wider one.
@@ -75,8 +76,8 @@ Tensor floor_of_quotient(Emitter& emit, const Tensor& a, const Tensor& b) {
 
 template <Op op>
 Check logical(Emitter& emit, const OpCall& call) {
-  return emit.result(
-      emit.add(op, {emit.cast(emit.input(call, "self"), DType::Bool), emit.cast(emit.input(call, "other"), DType::Bool)}));
+  return emit.result(emit.add(op, {emit.cast(emit.input(call, "self"), DType::Bool),
+                                   emit.cast(emit.input(call, "other"), DType::Bool)}));
 }
 
 // Of bools, or of the bits of integers.
@@ -93,7 +94,8 @@ enum class Side : std::uint8_t { AsGiven, Swapped };
 template <Op op, Side side = Side::AsGiven, bool is_negated = false>
 Check compare(Emitter& emit, const OpCall& call) {
   auto [a, b] = operands(emit, call);
-  if (!is_float(a.dtype) && call["other"].is_number() && call.number("other") != std::trunc(call.number("other")))
+  if (!is_float(a.dtype) && call["other"].is_number() &&
+      call.number("other") != std::trunc(call.number("other")))
     return refuse_argument(call, "other", "an integer");
   if (a.dtype == DType::Bool) {
     a = emit.cast(a, DType::I32);

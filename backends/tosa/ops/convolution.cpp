@@ -79,13 +79,15 @@ Tensor by_groups(Emitter& emit, const Convolution& c, const auto& convolve_group
 }
 
 Tensor forward(Emitter& emit, Convolution& c) {
-  for (std::size_t i = 0; i < c.slides.size(); ++i) c.x = fit_window(emit, c.x, 2 + i, c.slides[i], c.result[2 + i]);
+  for (std::size_t i = 0; i < c.slides.size(); ++i)
+    c.x = fit_window(emit, c.x, 2 + i, c.slides[i], c.result[2 + i]);
   const bool is_image = c.slides.size() == 2;
   const std::int64_t channels = c.x.shape[1];
   if (is_image && c.groups == channels && channels > 1) {
     // [C * M, 1, H, W] -> [C, M, H, W] -> [H, W, C, M]
     const std::int64_t multiples = c.weight.shape[0] / channels;
-    const Tensor split = emit.in_rows(emit.reshape(c.weight, {channels, multiples, c.weight.shape[2], c.weight.shape[3]}));
+    const Tensor split =
+        emit.in_rows(emit.reshape(c.weight, {channels, multiples, c.weight.shape[2], c.weight.shape[3]}));
     const Tensor weight = emit.in_rows(emit.permute(split, {2, 3, 0, 1}));
     return convolve(emit, Op::DepthwiseConv2d, Group{c.x, c.weight, c.bias, c.result, c.scales}, weight,
                     c.slides);
@@ -114,9 +116,11 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
     if (slide.kernel * slide.dilation > max_kernel || slide.stride > max_kernel || slide.before > max_kernel)
       return refuse_argument(call, "weight", "windows, strides and padding of at most 8192");
     if (call.boolean("transposed") && slide.dilation != 1) return refuse_argument(call, "dilation", "1");
-    if (call.boolean("transposed") && slide.before >= slide.kernel) return refuse_argument(call, "padding", "less than the window");
+    if (call.boolean("transposed") && slide.before >= slide.kernel)
+      return refuse_argument(call, "padding", "less than the window");
   }
-  if (call.boolean("transposed") && c.slides.size() != 2) return refuse_argument(call, "transposed", "False for three dimensions");
+  if (call.boolean("transposed") && c.slides.size() != 2)
+    return refuse_argument(call, "transposed", "False for three dimensions");
   return {};
 }
 
@@ -124,7 +128,8 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
 Check convolve(Emitter& emit, const OpCall& call, Convolution& c, Tensor& made) {
   c.groups = call.integer("groups");
   if (c.x.rank() < 3 || c.x.rank() > 5) return Refusal{"rank", std::to_string(c.x.rank()), "3 to 5"};
-  if (c.weight.dtype != c.x.dtype) return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
+  if (c.weight.dtype != c.x.dtype)
+    return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
   const std::size_t given = c.x.rank() - 2;
   const auto list = [&](std::string_view name, std::int64_t otherwise) {
     std::vector<std::int64_t> numbers;
@@ -144,7 +149,11 @@ Check convolve(Emitter& emit, const OpCall& call, Convolution& c, Tensor& made) 
     c.result = as_image(c.result);
   }
   for (std::size_t i = 0; i < stride.size(); ++i) {
-    c.slides.push_back({.kernel = c.weight.shape[2 + i], .stride = stride[i], .dilation = dilation[i], .before = padding[i], .after = padding[i]});
+    c.slides.push_back({.kernel = c.weight.shape[2 + i],
+                        .stride = stride[i],
+                        .dilation = dilation[i],
+                        .before = padding[i],
+                        .after = padding[i]});
   }
   DEPUTE_REFUSE_IF(check_sizes(call, c));
   made =

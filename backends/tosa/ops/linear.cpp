@@ -54,8 +54,10 @@ Check linear(Emitter& emit, const OpCall& call) {
 Check mm(Emitter& emit, const OpCall& call) {
   const Tensor a = emit.input(call, "self");
   const Tensor b = emit.input(call, "mat2");
-  if (emit.is_constant(b)) return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), emit.zero_point(a.dtype)));
-  return emit.result(emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape()));
+  if (emit.is_constant(b))
+    return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), emit.zero_point(a.dtype)));
+  return emit.result(
+      emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape()));
 }
 
 Check bmm(Emitter& emit, const OpCall& call) {

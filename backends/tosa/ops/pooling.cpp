@@ -18,7 +18,11 @@ std::vector<Slide> slides_of(const OpCall& call, bool has_dilation) {
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t size = element(kernel, i, 1);
     const std::int64_t pad = element(padding, i, 0);
-    slides.push_back({.kernel = size, .stride = element(stride, i, size), .dilation = element(dilation, i, 1), .before = pad, .after = pad});
+    slides.push_back({.kernel = size,
+                      .stride = element(stride, i, size),
+                      .dilation = element(dilation, i, 1),
+                      .before = pad,
+                      .after = pad});
   }
   return slides;
 }
@@ -30,7 +34,8 @@ Tensor pool(Emitter& emit, Op op, const Tensor& x, const Shape& result, const st
   const Tensor image = channels_last(emit, x);
   const Tensor zero = emit.zero_point(x.dtype, emit.zero());
   const Window window = window_of(slides);
-  const Tensor made = op == Op::MaxPool2d ? emit.raw(op, {image}, x.dtype, sizes, window) : emit.raw(op, {image, zero, zero}, x.dtype, sizes, window);
+  const Tensor made = op == Op::MaxPool2d ? emit.raw(op, {image}, x.dtype, sizes, window)
+                                          : emit.raw(op, {image, zero, zero}, x.dtype, sizes, window);
   return emit.as(made, order);
 }
 
@@ -38,7 +43,8 @@ Check check_windows(const OpCall& call, const Tensor& x, const std::vector<Slide
   if (x.rank() != 4 && x.rank() != 3) return Refusal{"rank", std::to_string(x.rank()), "3 or 4"};
   for (const Slide& slide : slides) {
     if (slide.dilation != 1) return refuse_argument(call, "dilation", "1");
-    if (slide.kernel > max_kernel || slide.stride > max_kernel) return refuse_argument(call, "kernel_size", "at most 8192");
+    if (slide.kernel > max_kernel || slide.stride > max_kernel)
+      return refuse_argument(call, "kernel_size", "at most 8192");
   }
   return {};
 }
@@ -52,7 +58,8 @@ Shape with_batch(const Shape& shape) {
 }
 
 Check max_pool(Emitter& emit, const OpCall& call) {
-  if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses()) return Refusal{"unused-result", "result 1 is used", "result 0 alone"};
+  if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses())
+    return Refusal{"unused-result", "result 1 is used", "result 0 alone"};
   std::vector<Slide> slides = slides_of(call, true);
   Tensor x = emit.input(call, "self");
   DEPUTE_REFUSE_IF(check_windows(call, x, slides));
@@ -84,7 +91,10 @@ Check read_average(Emitter& emit, const OpCall& call, Average& average) {
   average.result = with_batch(emit.result_shape());
   average.has_whole_windows = !call.boolean("ceil_mode") && (!is_padded || call.boolean("count_include_pad"));
   if (is_padded && (call.boolean("count_include_pad") || divisor != area)) {
-    x = emit.pad(x, std::vector<std::int64_t>{0, 0, 0, 0, slides[0].before, slides[0].after, slides[1].before, slides[1].after}, 0);
+    x = emit.pad(x,
+                 std::vector<std::int64_t>{0, 0, 0, 0, slides[0].before, slides[0].after, slides[1].before,
+                                           slides[1].after},
+                 0);
     for (Slide& slide : slides) slide.before = slide.after = 0;
   }
   for (std::size_t i = 0; i < 2; ++i) x = fit_window(emit, x, 2 + i, slides[i], average.result[2 + i]);

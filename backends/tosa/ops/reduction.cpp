@@ -74,7 +74,8 @@ Check extreme(Emitter& emit, const OpCall& call) {
 // The extreme alone, without its place.
 template <Op op>
 Check extreme_of_dim(Emitter& emit, const OpCall& call) {
-  if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses()) return Refusal{"unused-result", "result 1 is used", "result 0 alone"};
+  if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses())
+    return Refusal{"unused-result", "result 1 is used", "result 0 alone"};
   const Tensor x = emit.input(call, "self");
   return x.rank() == 0 ? emit.result(x) : result(emit, emit.reduce(op, x, dimension(call, "dim", x.rank())));
 }
@@ -89,7 +90,8 @@ Check of_bools(Emitter& emit, const OpCall& call) {
 
 Check product(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
-  return x.rank() == 0 ? emit.result(x) : result(emit, emit.reduce(Op::ReduceProduct, x, dimension(call, "dim", x.rank())));
+  return x.rank() == 0 ? emit.result(x)
+                       : result(emit, emit.reduce(Op::ReduceProduct, x, dimension(call, "dim", x.rank())));
 }
 
 // x - max(x), whose exponentials do not overflow.
@@ -132,7 +134,8 @@ Normalized normalized(Emitter& emit, const Tensor& x, std::span<const std::size_
 Check statistics(Emitter& emit, const Node& node, const Normalized& made) {
   for (std::size_t i = 1; i < 3; ++i) {
     if (!node.result(i)->has_uses()) continue;
-    DEPUTE_REFUSE_IF(emit.result(emit.reshape(i == 1 ? made.mean : made.inverse_deviation, emit.result_shape(i)), i));
+    DEPUTE_REFUSE_IF(
+        emit.result(emit.reshape(i == 1 ? made.mean : made.inverse_deviation, emit.result_shape(i)), i));
   }
   return {};
 }
@@ -163,7 +166,8 @@ Check group_norm(Emitter& emit, const OpCall& call) {
   const Normalized made = normalized(emit, emit.reshape(x, shape), last, call.number("eps"));
   Tensor y = emit.reshape(made.value, x.shape);
   if (!call["weight"].is_none()) y = emit.mul(y, by_channel(emit, emit.input(call, "weight"), x.rank()));
-  if (!call["bias"].is_none()) y = emit.add(Op::Add, {y, by_channel(emit, emit.input(call, "bias"), x.rank())});
+  if (!call["bias"].is_none())
+    y = emit.add(Op::Add, {y, by_channel(emit, emit.input(call, "bias"), x.rank())});
   DEPUTE_REFUSE_IF(statistics(emit, *call.node(), made));
   return emit.result(y);
 }
@@ -171,7 +175,8 @@ Check group_norm(Emitter& emit, const OpCall& call) {
 // The fractions of batch_norm are computed beforehand where they are constants: x * scale + shift.
 Check batch_norm(Emitter& emit, const OpCall& call) {
   for (std::size_t i = 1; i < call.node()->results().size(); ++i) {
-    if (call.node()->result(i)->has_uses()) return Refusal{"unused-result", "a result after the first is used", "result 0 alone"};
+    if (call.node()->result(i)->has_uses())
+      return Refusal{"unused-result", "a result after the first is used", "result 0 alone"};
   }
   const Tensor x = emit.input(call, "input");
   const Tensor variance = emit.input(call, "running_var");
@@ -194,10 +199,11 @@ Check cumsum(Emitter& emit, const OpCall& call) {
   if (x.dtype != DType::F32) return Refusal{"dtype", std::string(name(x.dtype)), "f32"};
   std::vector<float> ones(static_cast<std::size_t>(size * size));
   for (std::int64_t row = 0; row < size; ++row) {
-    for (std::int64_t column = row; column < size; ++column) ones[static_cast<std::size_t>(row * size + column)] = 1;
+    for (std::int64_t column = row; column < size; ++column)
+      ones[static_cast<std::size_t>(row * size + column)] = 1;
   }
-  const Tensor triangle = emit.constant(
-      weights::constant_of("", make_data<float>(ScalarType::F32, {1, size, size}, std::span<const float>(ones))));
+  const Tensor triangle = emit.constant(weights::constant_of(
+      "", make_data<float>(ScalarType::F32, {1, size, size}, std::span<const float>(ones))));
   Order last;
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (i != dim) last.push_back(static_cast<std::uint8_t>(i));
@@ -206,7 +212,8 @@ Check cumsum(Emitter& emit, const OpCall& call) {
   const Tensor turned = emit.permute(x, last);
   const Shape rows = {1, element_count(x.shape) / size, size};
   const Tensor zero = emit.zero_point(x.dtype);
-  const Tensor made = emit.raw(Op::MatMul, {emit.in_rows(emit.reshape(turned, rows)), triangle, zero, zero}, x.dtype, rows);
+  const Tensor made =
+      emit.raw(Op::MatMul, {emit.in_rows(emit.reshape(turned, rows)), triangle, zero, zero}, x.dtype, rows);
   return emit.result(emit.permute(emit.reshape(made, turned.shape), weights::inverse(last)));
 }
 

@@ -123,14 +123,16 @@ Check elu(Emitter& emit, const OpCall& call) {
   const double scale = call.number("scale");
   const Tensor curve = expm1(emit, emit.mul(emit.clamp(x, -infinity, 0), call.number("input_scale")));
   const Tensor is_positive = emit.compare(Op::Greater, x, emit.number(0, x.dtype));
-  return emit.result(emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale), emit.mul(curve, call.number("alpha") * scale)));
+  return emit.result(emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale),
+                                 emit.mul(curve, call.number("alpha") * scale)));
 }
 
 Check clamp(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.input(call, "self");
   const double min = call["min"].is_none() ? -infinity : call.number("min");
   const double max = call["max"].is_none() ? infinity : call.number("max");
-  if (std::isnan(min) || std::isnan(max)) return refuse_argument(call, std::isnan(min) ? "min" : "max", "a number");
+  if (std::isnan(min) || std::isnan(max))
+    return refuse_argument(call, std::isnan(min) ? "min" : "max", "a number");
   // PyTorch gives the greatest where the bounds cross.
   return emit.result(emit.clamp(x, std::min(min, max), max));
 }

@@ -23,7 +23,8 @@ Check permute(Emitter& emit, const OpCall& call) {
 Check transpose(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.input(call, "self");
   Order dims = weights::identity_order(x.rank());
-  if (!dims.empty()) std::swap(dims[dimension(call, "dim0", x.rank())], dims[dimension(call, "dim1", x.rank())]);
+  if (!dims.empty())
+    std::swap(dims[dimension(call, "dim0", x.rank())], dims[dimension(call, "dim1", x.rank())]);
   return emit.result(emit.permute(x, dims));
 }
 
@@ -41,7 +42,8 @@ Check repeat(Emitter& emit, const OpCall& call) {
   Shape multiples;
   for (std::size_t i = 0; i < target.size(); ++i) multiples.push_back(target[i] / own[i]);
   if (element_count(multiples) == 1) return emit.result(from);
-  return emit.result(emit.raw(Op::Tile, {from, emit.shape({multiples.data(), multiples.size()})}, x.dtype, target));
+  return emit.result(
+      emit.raw(Op::Tile, {from, emit.shape({multiples.data(), multiples.size()})}, x.dtype, target));
 }
 
 Check cat(Emitter& emit, const OpCall& call) {
@@ -175,7 +177,8 @@ Check slice_scatter(Emitter& emit, const OpCall& call) {
   const std::size_t dim = dimension(call, "dim", x.rank());
   if (call.integer("step") != 1) return refuse_argument(call, "step", "1");
   const std::int64_t given = call["start"].is_none() ? 0 : call.integer("start");
-  const std::int64_t start = std::clamp<std::int64_t>(given < 0 ? given + x.shape[dim] : given, 0, x.shape[dim]);
+  const std::int64_t start =
+      std::clamp<std::int64_t>(given < 0 ? given + x.shape[dim] : given, 0, x.shape[dim]);
   return emit.result(with_part(emit, x, part, dim, start));
 }
 
