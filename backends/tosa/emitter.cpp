@@ -185,8 +185,13 @@ TosaGraph Emitter::finish() {
 }
 
 Tensor Emitter::input(const Value& value) {
+  if (mode_ && value.tensor().dtype == ScalarType::F32) return integer_input(value);
   const auto found = values_.find(&value);
   if (found != values_.end()) return found->second;
+  if (const auto known = integers_.find(&value); known != integers_.end())
+    return values_[&value] = dequantized(Integers(known->second));
+  if (const auto later = deferred_.find(&value); later != deferred_.end())
+    return values_[&value] = dequantized(OpCall(*later->second));
   // Inputs of bodies are arguments, whatever is given for them.
   const bool may_be_constant = method_ != nullptr && is_method_input(*method_, value);
   const TensorData* data = may_be_constant ? constant_data(*program_, *method_, value) : nullptr;
@@ -198,7 +203,8 @@ Tensor Emitter::input(const Value& value) {
     return values_[&value] = constant(weights::constant_of(value.name().str(), *data), value.name().str());
   const auto numbers = narrowed(*data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
-  return values_[&value] = constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
+  return values_[&value] =
+             constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
 }
 
 Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) {
@@ -207,6 +213,12 @@ Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) 
 }
 
 Tensor Emitter::number(double value, DType dtype) {
+  if (mode_ && dtype == DType::I8)
+    return constant_number(quantized(static_cast<float>(value), *mode_), dtype);
+  return constant_number(value, dtype);
+}
+
+Tensor Emitter::constant_number(double value, DType dtype) {
   if (!is_integer(dtype, value)) {
     if (!refusal_)
       refusal_ = Refusal{"argument", fmt::format("{}", value), fmt::format("numbers of {}", name(dtype))};
@@ -259,6 +271,9 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
   if (!refusal_ && !takes(op, computed))
     refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
+  if (!refusal_ && profile_ == Profile::Integers && (is_float(dtype) || is_float(computed)))
+    refusal_ = Refusal{"profile", fmt::format("{} of {}", name(op), name(is_float(dtype) ? dtype : computed)),
+                       "operators of the profile INT"};
   if (!refusal_ && shape.size() > max_rank)
     refusal_ = Refusal{"rank", std::to_string(shape.size()), fmt::format("at most {}", max_rank)};
   TosaOp made;
@@ -452,6 +467,13 @@ Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b
 }
 
 Tensor Emitter::clamp(const Tensor& x, double min, double max) {
+  if (mode_ && x.dtype == DType::I8) {
+    const std::int8_t least = quantized(static_cast<float>(min), *mode_);
+    const std::int8_t most = quantized(static_cast<float>(max), *mode_);
+    constexpr std::numeric_limits<std::int8_t> range;
+    if (least == range.min() && most == range.max()) return x;
+    return add(Op::Clamp, {x}, Limits{static_cast<double>(least), static_cast<double>(most)});
+  }
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
   if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   Tensor result = x;
@@ -485,6 +507,10 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
   return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
 }
 
+Tensor Emitter::rounded(const Tensor& x, DType dtype) {
+  return as(raw(Op::Cast, {x}, dtype, graph_.tensors[x.id].shape), x.order);
+}
+
 Tensor Emitter::reduce(Op op, const Tensor& x, std::size_t dim) {
   if (x.shape[dim] == 1) return x;
   Shape shape = graph_.tensors[x.id].shape;
@@ -511,6 +537,7 @@ Tensor Emitter::mean(const Tensor& x, std::span<const std::size_t> dims) {
 Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
   const TensorType& type = node_->result(i)->tensor();
+  if (mode_ && type.dtype == ScalarType::F32) return integer_result(tensor, *mode_, i);
   const auto dtype = dtype_of(type.dtype);
   if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), std::string(known_types)};
   CHECK(dtype == tensor.dtype) << node_->display_name();
@@ -524,6 +551,7 @@ Shape Emitter::result_shape(std::size_t i) const {
 }
 
 DType Emitter::result_dtype(std::size_t i) const {
+  if (mode_ && node_->result(i)->tensor().dtype == ScalarType::F32) return DType::I8;
   return dtype_of(node_->result(i)->tensor().dtype).value_or(DType::Unknown);
 }
 

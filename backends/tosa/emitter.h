@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "depute/program/op.h"
 #include "depute/program/program.h"
 #include "graph.h"
+#include "integers.h"
 #include "op_rule.h"
 
 namespace depute::tosa {
@@ -32,10 +34,39 @@ struct Tensor {
   std::size_t rank() const { return shape.size(); }
 };
 
+// Integers of a value that is a float in the program.
+struct Integers {
+  Tensor tensor;  // i8
+  Quantization quantization;
+};
+
+// Integers of one scale for all elements, or one for each slice along an axis.
+struct WeightIntegers {
+  Tensor tensor;  // i8
+  std::vector<double> scales;
+  std::size_t axis = 0;
+  std::int32_t zero_point = 0;
+};
+
+// How a product's sums of i32 become integers of the result: a factor, or one for each channel of the result.
+struct ProductScales {
+  std::int32_t a_zero = 0;
+  std::int32_t b_zero = 0;
+  std::vector<double> factors;  // empty for floats
+  std::int32_t result_zero = 0;
+};
+
+enum class Scope : std::uint8_t {
+  Method,  // nodes are translated in their order
+  Node,    // one node is translated, and nodes before it where it depends on their integers
+};
+
 class Emitter {
  public:
   // `method` may be null: then no operand is known to be a constant.
-  Emitter(const Program* program, const Method* method) : program_(program), method_(method) {}
+  Emitter(const Program* program, const Method* method, Profile profile = Profile::All,
+          Scope scope = Scope::Method)
+      : program_(program), method_(method), profile_(profile), scope_(scope) {}
 
   // Operators added from now on belong to `node`.
   void begin(const Node& node);
@@ -45,6 +76,9 @@ class Emitter {
   TosaGraph finish();
   // Set by the first operator that TOSA does not have for its operands' type.
   const Check& refusal() const { return refusal_; }
+  void forget_refusal() { refusal_.reset(); }
+  Profile profile() const { return profile_; }
+  Scope scope() const { return scope_; }
 
   // --- operands
   Tensor input(const Value& value);
@@ -52,12 +86,13 @@ class Emitter {
   // Returns a tensor or a number, which becomes a constant of the type.
   Tensor operand(const OpCall& call, std::string_view name, DType dtype);
   Tensor number(double value, DType dtype);
+  Tensor constant_number(double value, DType dtype);  // never quantized
   // `name` is of the program's constant; those that are made of it share it.
   Tensor constant(Constant constant, std::string_view name = {});
   bool is_constant(const Tensor& tensor) const { return graph_.tensors[tensor.id].constant.has_value(); }
   // The data of a constant, as they lie in memory.
   const Constant& data(const Tensor& constant) const { return *graph_.tensors[constant.id].constant; }
-  Tensor zero_point(DType dtype) { return reshape(number(0, dtype), {1}); }
+  Tensor zero_point(DType dtype, std::int32_t zero = 0) { return reshape(constant_number(zero, dtype), {1}); }
   // Numbers that an operator takes as operand.
   Tensor shape(std::span<const std::int64_t> numbers);
   Tensor shape(std::initializer_list<std::int64_t> numbers) {
@@ -72,6 +107,7 @@ class Emitter {
   Tensor clamp(const Tensor& x, double min, double max);
   Tensor negate(const Tensor& x);
   Tensor cast(const Tensor& x, DType dtype);
+  Tensor rounded(const Tensor& x, DType dtype);  // to the nearest integer, even ones where there are two
   // With one operand and a number.
   Tensor add(Op op, const Tensor& x, double number) { return add(op, {x, this->number(number, x.dtype)}); }
   Tensor mul(const Tensor& x, double number) { return mul(x, this->number(number, x.dtype)); }
@@ -103,6 +139,38 @@ class Emitter {
   Tensor as(const Tensor& x, const Order& order) const;
   std::size_t position(const Tensor& x, std::size_t dim) const;  // of a dimension in memory
 
+  // --- integers, which stand for floats of the program (integers.h)
+  // Returns the integers of a value, or nullopt if it has none.
+  std::optional<Integers> integers(const Value& value);
+  bool has_integers(const Value& value) const { return integers_.contains(&value); }
+  // Returns the scale by which all readers of the value quantize it.
+  std::optional<Quantization> wanted(const Value& value);
+  // Returns the integers of a weight; a constant may have a scale for each slice.
+  std::optional<WeightIntegers> weight(const Value& value);
+  // Returns the f32 numbers of a constant, which may be dequantized.
+  std::optional<Constant> constant_floats(const Value& value);
+  const TensorData* constant_data_of(const Value& value) const;
+  Tensor requantize(const Integers& x, const Quantization& to);
+  Tensor look_up(const Tensor& x, const IntegerTable& table);
+  // (x - x_zero) * factor + result_zero, with a factor for all or one for each element of the dimension that is last in
+  // memory.
+  Tensor rescale(const Tensor& x, std::int32_t x_zero, DType dtype, std::int32_t result_zero,
+                 std::span<const double> factors);
+  Tensor rescale(const Tensor& x, std::int32_t x_zero, DType dtype, std::int32_t result_zero, double factor) {
+    return rescale(x, x_zero, dtype, result_zero, std::span(&factor, 1));
+  }
+  // A product of a and b, and a bias; operands as they lie in memory.
+  Tensor product(Op op, std::span<const Tensor> operands, const ProductScales& scales, const Shape& shape,
+                 Attributes attributes = {});
+  Check integer_result(const Tensor& tensor, const Quantization& quantization, std::size_t i = 0);
+  // From now on input() returns integers with this scale instead of floats, and result() takes them.
+  void compute_in(const Quantization& quantization) { mode_ = quantization; }
+  void compute_in_floats() { mode_.reset(); }
+  // The integer that stands for 0: of floats 0 itself.
+  std::int32_t zero() const { return mode_ ? mode_->zero_point : 0; }
+  // The node's result is computed from its integers where a float is asked for.
+  void defer_dequantize(const Node& node);
+
   // --- results of the current node
   Check result(const Tensor& tensor, std::size_t i = 0);
   Shape result_shape(std::size_t i = 0) const;
@@ -116,8 +184,19 @@ class Emitter {
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
                      const Tensor* last = nullptr);
 
+  Tensor integer_input(const Value& value);
+  Tensor dequantized(const Integers& x);
+  Tensor dequantized(const OpCall& call);
+  std::optional<Quantization> find_wanted(const Value& value);
+
   const Program* program_;
   const Method* method_;
+  Profile profile_;
+  Scope scope_;
+  std::optional<Quantization> mode_;
+  std::unordered_map<const Value*, Integers> integers_;
+  std::unordered_map<const Value*, const Node*> deferred_;
+  std::unordered_map<const Value*, std::optional<Quantization>> wanted_;
   TosaGraph graph_;
   Check refusal_;
   const Node* node_ = nullptr;

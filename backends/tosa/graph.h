@@ -114,6 +114,12 @@ inline constexpr std::string_view known_types = "f32, f16, i32, i16, i8, bool"; 
 bool is_float(DType dtype);
 std::size_t bit_count(DType dtype);
 
+// The operators that a graph may have.
+enum class Profile : std::uint8_t {
+  All,       // PRO-INT and PRO-FP
+  Integers,  // PRO-INT: none that computes or moves floats
+};
+
 // True if the operator computes results of this type: of Rescale and Cast the input's type, of the comparisons the
 // operands' type.
 bool takes(Op op, DType dtype);

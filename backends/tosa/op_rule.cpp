@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,54 @@ Check check_generally(const Node& node) {
   return {};
 }
 
+constexpr std::string_view not_quantized = "a result that is not only quantized, with one scale";
+constexpr std::string_view not_dequantized = "an operand without integers";
+
+// The scale that all operands and the result have. Operands with other scales are changed to the one that is wanted.
+std::optional<Quantization> common_scale(Emitter& emit, const Node& node) {
+  std::optional<Quantization> common;
+  bool is_one = true;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Value& operand = *node.operand(i);
+    if (operand.tensor().dtype != ScalarType::F32) continue;
+    const auto known = emit.integers(operand);
+    if (!known && !emit.constant_floats(operand)) return std::nullopt;
+    if (!known || known->quantization != common.value_or(known->quantization)) is_one = false;
+    if (known && !common) common = known->quantization;
+  }
+  if (!common || is_one) return common;
+  return emit.wanted(*node.result());
+}
+
+Check in_integers(Emitter& emit, const OpRule& rule, const OpCall& call) {
+  const Node& node = *call.node();
+  if (rule.integers != IntegerForm::Own && node.result()->tensor().dtype != ScalarType::F32)
+    return refuse_integers("a result that is not f32");
+  switch (rule.integers) {
+    case IntegerForm::None:
+      return refuse_integers("an op without a form for integers");
+    case IntegerForm::SameScale: {
+      const auto scale = common_scale(emit, node);
+      if (!scale) return refuse_integers(not_dequantized);
+      emit.compute_in(*scale);
+      return rule.translate(emit, call);
+    }
+    case IntegerForm::Clamp: {
+      const auto x = emit.integers(*node.operand(0));
+      const auto scale = emit.wanted(*node.result());
+      if (!x || !scale) return refuse_integers(x ? not_quantized : not_dequantized);
+      if (x->quantization != *scale) return translate_by_table(emit, call);
+      emit.compute_in(*scale);
+      return rule.translate(emit, call);
+    }
+    case IntegerForm::Table:
+      return translate_by_table(emit, call);
+    case IntegerForm::Own:
+      return rule.translate_integers(emit, call);
+  }
+  return {};
+}
+
 }  // namespace
 
 const OpRule* find_op_rule(Name op) {
@@ -72,9 +121,9 @@ std::span<const OpRule* const> all_op_rules() {
   return rule_table().ordered;
 }
 
-Check check_node(const Node& node, const Program* program, const Method* method) {
+Check check_node(const Node& node, const Program* program, const Method* method, Profile profile) {
   if (find_op_rule(node.op()) == nullptr) return Refusal{"op", {}, {}};
-  Emitter emit(program, method);
+  Emitter emit(program, method, profile, Scope::Node);
   return translate_node(emit, node);
 }
 
@@ -82,9 +131,79 @@ Check translate_node(Emitter& emit, const Node& node) {
   const OpRule* rule = find_op_rule(node.op());
   if (rule == nullptr) return Refusal{"op", {}, {}};
   DEPUTE_REFUSE_IF(check_generally(node));
+  Check why_floats;
+  if (rule->integers != IntegerForm::None) {
+    why_floats = translate_integers(emit, node);
+    if (!why_floats) return {};
+  }
   emit.begin(node);
-  DEPUTE_REFUSE_IF(rule->translate(emit, OpCall(node)));
-  return emit.refusal();
+  Check refusal = rule->translate(emit, OpCall(node));
+  if (!refusal) refusal = emit.refusal();
+  return refusal && refusal->rule == "profile" && why_floats ? why_floats : refusal;
+}
+
+Check translate_integers(Emitter& emit, const Node& node) {
+  const OpRule* rule = find_op_rule(node.op());
+  DEPUTE_REFUSE_IF(check_generally(node));
+  emit.begin(node);
+  const Check refusal = in_integers(emit, *rule, OpCall(node));
+  const Check later = refusal ? refusal : emit.refusal();
+  emit.compute_in_floats();
+  if (later) emit.forget_refusal();
+  return later;
+}
+
+Check translate_by_table(Emitter& emit, const OpCall& call) {
+  const Node& node = *call.node();
+  const auto result = emit.wanted(*node.result());
+  if (!result) return refuse_integers(not_quantized);
+  const auto constant_of = [&](const Value& value) { return emit.constant_data_of(value); };
+  const Value* varying = nullptr;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Value* operand = node.operand(i);
+    const TensorData* data = constant_of(*operand);
+    if (data != nullptr && data->type.numel() == SymInt(1) && !data->storage->is_elided()) continue;
+    if (varying != nullptr && varying != operand) return refuse_integers("two operands that vary");
+    varying = operand;
+  }
+  if (varying == nullptr) return refuse_integers("operands that are constants");
+  const auto x = emit.integers(*varying);
+  if (!x || x->tensor.shape != emit.result_shape()) return refuse_integers(not_dequantized);
+  const auto table = table_of(node, *varying, x->quantization, *result, constant_of);
+  if (!table) return refuse_integers("a function without a reference kernel");
+  return emit.integer_result(emit.look_up(x->tensor, *table), *result);
+}
+
+std::vector<const Node*> integer_partners(const Node& node, const Program& program, const Method& method,
+                                          Profile profile) {
+  std::vector<const Node*> partners;
+  const OpRule* rule = find_op_rule(node.op());
+  if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node)) return partners;
+  Emitter emit(&program, &method, profile, Scope::Node);
+  if (translate_integers(emit, node)) return partners;
+  const auto add = [&](const Node* other) {
+    if (other != nullptr && std::ranges::find(partners, other) == partners.end()) partners.push_back(other);
+  };
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Value& operand = *node.operand(i);
+    const Node* producer = operand.producer();
+    const bool is_constant =
+        producer != nullptr && is_scale_op(producer->op()) && operand.tensor().dtype == ScalarType::F32;
+    if (emit.has_integers(operand) || is_constant) add(producer);
+  }
+  for (const Value* result : node.results()) {
+    if (!emit.has_integers(*result) || !emit.wanted(*result)) continue;
+    for (const Use& use : result->uses()) add(use.user());
+  }
+  return partners;
+}
+
+bool is_scale_op(Name op) {
+  return op == dequantize_op || op == dequantize_channels_op || op == quantize_op;
+}
+
+Check refuse_integers(std::string_view reason) {
+  return Refusal{"quantization", std::string(reason), "i8 that is dequantized, computed with and quantized"};
 }
 
 Check refuse_argument(const OpCall& call, std::string_view name, std::string_view allowed) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
 #include <utility>
 
 #include "emitter.h"
@@ -12,8 +13,7 @@
 namespace depute::tosa {
 namespace {
 
-// ExecuTorch's TOSABackend reads the version and the profiles from this compile spec.
-constexpr std::string_view version_key = "tosa_spec";
+constexpr std::string_view spec_version = "TOSA-1.0";
 
 Failure refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("TOSA does not support {}: {}", node.op().str(), refusal.rule);
@@ -40,11 +40,26 @@ Status check_results(const Method& method) {
 
 }  // namespace
 
-Result<TosaGraph> translate(const Program& program) {
+CompileSpec profile_spec(Profile profile) {
+  const std::string_view profiles = profile == Profile::Integers ? "+INT" : "+FP+INT";
+  return {std::string(version_key), bytes(std::string(spec_version) + std::string(profiles))};
+}
+
+Result<Profile> read_profile_spec(const CompileSpec& spec) {
+  const std::string_view text(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
+  if (text != spec_version && !text.starts_with(std::string(spec_version) + "+"))
+    return failure("tosa", text, fmt::format("the compile spec {} names another version", version_key),
+                   "TOSA-1.0+INT or TOSA-1.0+FP+INT");
+  bool has_floats = text == spec_version;
+  for (const auto part : std::views::split(text, '+')) has_floats |= std::string_view(part) == "FP";
+  return has_floats ? Profile::All : Profile::Integers;
+}
+
+Result<TosaGraph> translate(const Program& program, Profile profile) {
   if (program.methods.size() != 1) return failure("tosa", "", "a partition must have one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
-  Emitter emit(&program, &method);
+  Emitter emit(&program, &method, profile);
   for (const Value* input : method.graph->inputs()) {
     if (method.inputs[input->index()].has_data()) continue;
     if (!input->type().is_tensor())
@@ -57,16 +72,22 @@ Result<TosaGraph> translate(const Program& program) {
   for (const Node& node : method.graph->nodes()) {
     if (const Check refusal = translate_node(emit, node)) return refusal_error(node, *refusal);
   }
-  return emit.finish();
+  TosaGraph graph = emit.finish();
+  if (const Check& refusal = emit.refusal())
+    return failure("tosa", method.name.str(),
+                   fmt::format("a result is no {}: {}", refusal->allowed, refusal->seen));
+  return graph;
 }
 
 Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
                                                  std::span<const CompileSpec> compile_specs) const {
+  Profile profile = Profile::All;
   for (const CompileSpec& spec : compile_specs) {
     if (spec.key != version_key)
       return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
+    TRY(profile, read_profile_spec(spec));
   }
-  TRY(const TosaGraph graph, translate(edge_program));
+  TRY(const TosaGraph graph, translate(edge_program, profile));
   return PreprocessResult{.processed_bytes = Storage::owned(write_graph(graph))};
 }
 

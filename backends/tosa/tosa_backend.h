@@ -25,10 +25,20 @@ class TosaBackend : public Backend {
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
 
-// Returns the graph of a program's only method. Fails if a node cannot be translated.
-Result<TosaGraph> translate(const Program& program);
+// Compile spec that ExecuTorch's TOSABackend reads the version and the profiles from, and option of the partitioner.
+inline constexpr std::string_view version_key = "tosa_spec";
+inline constexpr std::string_view profile_key = "profile";
+// Returns the compile spec of a profile, "TOSA-1.0+INT" for instance.
+CompileSpec profile_spec(Profile profile);
+// Reads the profile from a compile spec's value; extensions behind it are allowed, but not needed. Fails for another
+// version than 1.0.
+Result<Profile> read_profile_spec(const CompileSpec& spec);
 
-// A partitioner for a backend that reads TOSA. `owner` is the backend's name. Fails for options other than exclude.
+// Returns the graph of a program's only method. Fails if a node cannot be translated.
+Result<TosaGraph> translate(const Program& program, Profile profile = Profile::All);
+
+// A partitioner for a backend that reads TOSA. `owner` is the backend's name. With the profile of integers alone its
+// compile spec is added to the others. Fails for options other than exclude and profile.
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
                                                       const BackendOptions& options);
 std::vector<SupportRow> support_rows();

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "depute/backend/partitioners.h"
+#include "depute/program/walk.h"
+#include "integer_groups.h"
 #include "op_rule.h"
 #include "partition/node_names.h"
 #include "tosa_backend.h"
@@ -14,30 +16,46 @@
 namespace depute::tosa {
 namespace {
 
-using Excluded = std::vector<std::string>;
+struct Options {
+  std::vector<std::string> excluded;
+  Profile profile = Profile::All;
+};
 
-bool is_excluded(const Node& node, const Excluded& excluded) {
-  return std::ranges::any_of(excluded,
+bool is_excluded(const Node& node, const Options& options) {
+  return std::ranges::any_of(options.excluded,
                              [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
-NodeSupport support(const Node& node, const Program& program, const Method& method,
-                    const Excluded& excluded) {
-  if (is_excluded(node, excluded)) return refuse("excluded");
-  if (const Check refusal = check_node(node, &program, &method))
+NodeSupport support(const Node& node, const Program& program, const Method& method, const Options& options) {
+  if (is_excluded(node, options)) return refuse("excluded");
+  if (const Check refusal = check_node(node, &program, &method, options.profile))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
   return find_op_rule(node.op())->op_class == OpClass::Compute ? take() : take(0);
 }
 
-OpsToNotDecompose ops_to_not_decompose(const Excluded& excluded) {
+OpsToNotDecompose ops_to_not_decompose(const Options& options) {
   OpsToNotDecompose kept;
   for (const OpRule* rule : all_op_rules()) {
     if (rule->keep_whole) kept.ops.emplace_back(rule->op);
   }
-  kept.filter = [excluded](const Node& node) {
-    return !is_excluded(node, excluded) && !check_node(node, nullptr, nullptr).has_value();
+  kept.filter = [options](const Node& node) {
+    return !is_excluded(node, options) && !check_node(node, nullptr, nullptr, Profile::All).has_value();
   };
   return kept;
+}
+
+Proposal propose(const Program& program, const Method& method, const Options& options) {
+  const auto answers = std::make_shared<Answers>();
+  for (const Graph* graph : graphs_of(method)) {
+    for (const Node& node : graph->nodes()) answers->emplace(&node, support(node, program, method, options));
+  }
+  Proposal proposal;
+  proposal.options.groups = group_integers(program, method, options.profile, *answers);
+  proposal.support = [answers, options, &program, &method](const Node& node) {
+    const auto known = answers->find(&node);
+    return known != answers->end() ? known->second : support(node, program, method, options);
+  };
+  return proposal;
 }
 
 }  // namespace
@@ -50,30 +68,37 @@ std::vector<SupportRow> support_rows() {
 }
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
-  return {{"exclude", "ops that are not delegated, joined by '+': gelu+aten.mul.Tensor"}};
+  return {{"exclude", "ops that are not delegated, joined by '+': gelu+aten.mul.Tensor"},
+          {std::string(profile_key), "INT: operators of integers alone; FP+INT: all (default)"}};
 }
 
-Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
-                                                      const BackendOptions& options) {
-  Excluded excluded;
-  for (const auto& [key, value] : options) {
+Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
+                                                      const DelegationSpec& given_spec,
+                                                      const BackendOptions& given) {
+  Options options;
+  for (const auto& [key, value] : given) {
+    if (key == profile_key && (value == "INT" || value == "FP+INT")) {
+      options.profile = value == "INT" ? Profile::Integers : Profile::All;
+      continue;
+    }
     if (key != "exclude") {
       return failure("usage", fmt::format("--backend {}", owner),
                      fmt::format("unknown option '{}={}'", key, value),
                      fmt::format("`depute backends {}` lists the options", owner));
     }
-    for (const auto part : std::views::split(value, '+')) excluded.emplace_back(part.begin(), part.end());
+    for (const auto part : std::views::split(value, '+'))
+      options.excluded.emplace_back(part.begin(), part.end());
   }
+  DelegationSpec spec = given_spec;
+  if (options.profile == Profile::Integers) spec.compile_specs.push_back(profile_spec(options.profile));
   return std::make_unique<ProposalPartitioner>(
-      [excluded, owner = std::string(owner), spec](const Program& program, const Method& method) {
-        Proposal proposal;
-        proposal.support = [excluded, &program, &method](const Node& node) {
-          return support(node, program, method, excluded);
-        };
-        proposal.options = {.owner = owner, .spec = spec};
+      [options, owner = std::string(owner), spec](const Program& program, const Method& method) {
+        Proposal proposal = propose(program, method, options);
+        proposal.options.owner = owner;
+        proposal.options.spec = spec;
         return proposal;
       },
-      [excluded](const Program&) { return ops_to_not_decompose(excluded); });
+      [options](const Program&) { return ops_to_not_decompose(options); });
 }
 
 }  // namespace depute::tosa

@@ -35,12 +35,17 @@ Status check_inputs(const tosa::TosaGraph& graph) {
 Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
                                                 std::span<const CompileSpec> compile_specs) const {
   std::string chosen;
+  tosa::Profile profile = tosa::Profile::All;
   for (const CompileSpec& spec : compile_specs) {
+    if (spec.key == tosa::version_key) {
+      TRY(profile, tosa::read_profile_spec(spec));
+      continue;
+    }
     if (spec.key != converter_key)
       return failure("vgf", "", fmt::format("unknown compile spec '{}'", spec.key));
     chosen.assign(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
   }
-  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program));
+  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, profile));
   TRY_STATUS(check_inputs(graph));
   TRY(const Converter converter, Converter::find(chosen));
   TRY(std::vector<std::byte> file, convert_to_vgf(tosa::write_graph(graph), converter));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "emitter.h"
 
@@ -277,14 +278,122 @@ Check clamp_by_tensors(Emitter& emit, const OpCall& call) {
   return result_of(emit, x);
 }
 
+// --- integers
+
+// An operand of i32: a tensor's integers, or numbers that are constants.
+struct WideOperand {
+  std::optional<Integers> integers;
+  std::vector<float> numbers;
+  Dims sizes;
+  double scale = 0;
+};
+
+// An operand without integers must be a constant.
+std::optional<WideOperand> wide_operand(Emitter& emit, const OpCall& call, std::string_view name) {
+  WideOperand operand;
+  const Value* value = call.value(name);
+  if (value == nullptr) {
+    operand.numbers = {static_cast<float>(call.number(name))};
+    return operand;
+  }
+  operand.integers = emit.integers(*value);
+  if (operand.integers) {
+    operand.scale = operand.integers->quantization.scale;
+    return operand;
+  }
+  const auto constant = emit.constant_floats(*value);
+  if (!constant || constant->base.storage->is_elided()) return std::nullopt;
+  operand.numbers = weights::to_floats(*constant);
+  operand.sizes = constant->sizes();
+  if (std::ranges::any_of(operand.numbers, [](float number) { return !std::isfinite(number); }))
+    return std::nullopt;
+  return operand;
+}
+
+double largest(std::span<const float> numbers) {
+  double result = 0;
+  for (const float number : numbers) result = std::max(result, std::abs(static_cast<double>(number)));
+  return result;
+}
+
+// The operand as multiples of `scale`.
+Tensor widened(Emitter& emit, const WideOperand& operand, double scale) {
+  if (operand.integers)
+    return emit.rescale(operand.integers->tensor, operand.integers->quantization.zero_point, DType::I32, 0,
+                        operand.scale / scale);
+  std::vector<std::int32_t> integers;
+  for (const float number : operand.numbers)
+    integers.push_back(static_cast<std::int32_t>(std::nearbyint(number / scale)));
+  return emit.constant(weights::constant_of(
+      "", make_data<std::int32_t>(ScalarType::I32, operand.sizes, std::span<const std::int32_t>(integers))));
+}
+
+constexpr std::string_view no_integers = "an operand that has no integers and is no constant";
+constexpr std::string_view no_scale = "a result that is not only quantized, with one scale";
+
+// Both operands in multiples of a scale that is finer than theirs by 19 bits, so that their sum fits into i32.
+template <Op op>
+Check sum_of_two(Emitter& emit, const OpCall& call) {
+  if (!translate_by_table(emit, call)) return {};
+  emit.forget_refusal();
+  const auto result = emit.wanted(*call.node()->result());
+  auto a = wide_operand(emit, call, "self");
+  auto b = wide_operand(emit, call, "other");
+  const double alpha = call.number("alpha");
+  if (!result || !a || !b || alpha == 0) return refuse_integers(result ? no_integers : no_scale);
+  b->scale *= std::abs(alpha);
+  for (float& number : b->numbers) number *= static_cast<float>(std::abs(alpha));
+  const double scale = std::max(std::ldexp(std::max(a->scale, b->scale), -19),
+                                std::ldexp(std::max(largest(a->numbers), largest(b->numbers)), -28));
+  constexpr Op other = op == Op::Add ? Op::Sub : Op::Add;
+  const Tensor sum = emit.add(alpha > 0 ? op : other, {widened(emit, *a, scale), widened(emit, *b, scale)});
+  return emit.integer_result(emit.rescale(sum, 0, DType::I8, result->zero_point, scale / result->scale),
+                             *result);
+}
+
+// Numbers of a constant become integers of 16 bits.
+Check product_of_two(Emitter& emit, const OpCall& call) {
+  if (!translate_by_table(emit, call)) return {};
+  emit.forget_refusal();
+  const auto result = emit.wanted(*call.node()->result());
+  auto a = wide_operand(emit, call, "self");
+  auto b = wide_operand(emit, call, "other");
+  if (!result || !a || !b) return refuse_integers(result ? no_integers : no_scale);
+  for (WideOperand* operand : {&*a, &*b}) {
+    if (!operand->integers) operand->scale = std::max(largest(operand->numbers), 1e-30) / 32767;
+  }
+  const Tensor product = emit.mul(widened(emit, *a, a->scale), widened(emit, *b, b->scale));
+  return emit.integer_result(
+      emit.rescale(product, 0, DType::I8, result->zero_point, a->scale * b->scale / result->scale), *result);
+}
+
+// In the result's scale, since the order of numbers stays when they are quantized.
+template <Op op>
+Check extreme_of_two(Emitter& emit, const OpCall& call) {
+  const auto result = emit.wanted(*call.node()->result());
+  if (!result) return refuse_integers(no_scale);
+  emit.compute_in(*result);
+  const auto wide = [&](std::string_view name) {
+    return emit.rescale(emit.input(call, name), 0, DType::I32, 0, 1);
+  };
+  const Tensor made = emit.add(op, {wide("self"), wide("other")});
+  return emit.integer_result(emit.rescale(made, 0, DType::I8, 0, 1), *result);
+}
+
 }  // namespace
 
 std::span<const OpRule> binary() {
   using enum Op;
   constexpr Side swapped = Side::Swapped;
   static constexpr OpRule rules[] = {
-      {.op = "aten.add.Scalar", .translate = sum<Add>},
-      {.op = "aten.add.Tensor", .translate = sum<Add>},
+      {.op = "aten.add.Scalar",
+       .translate = sum<Add>,
+       .integers = IntegerForm::Own,
+       .translate_integers = sum_of_two<Add>},
+      {.op = "aten.add.Tensor",
+       .translate = sum<Add>,
+       .integers = IntegerForm::Own,
+       .translate_integers = sum_of_two<Add>},
       {.op = "aten.bitwise_and.Scalar", .translate = bitwise<LogicalAnd, BitwiseAnd>},
       {.op = "aten.bitwise_and.Tensor", .translate = bitwise<LogicalAnd, BitwiseAnd>},
       {.op = "aten.bitwise_or.Scalar", .translate = bitwise<LogicalOr, BitwiseOr>},
@@ -292,8 +401,8 @@ std::span<const OpRule> binary() {
       {.op = "aten.bitwise_xor.Scalar", .translate = bitwise<LogicalXor, BitwiseXor>},
       {.op = "aten.bitwise_xor.Tensor", .translate = bitwise<LogicalXor, BitwiseXor>},
       {.op = "aten.clamp.Tensor", .translate = clamp_by_tensors},
-      {.op = "aten.div.Scalar", .conditions = "floats", .translate = div},
-      {.op = "aten.div.Tensor", .conditions = "floats", .translate = div},
+      {.op = "aten.div.Scalar", .conditions = "floats", .translate = div, .integers = IntegerForm::Table},
+      {.op = "aten.div.Tensor", .conditions = "floats", .translate = div, .integers = IntegerForm::Table},
       {.op = "aten.div.Tensor_mode", .translate = div_by_mode},
       {.op = "aten.eq.Scalar", .translate = compare<Equal>},
       {.op = "aten.eq.Tensor", .translate = compare<Equal>},
@@ -310,20 +419,41 @@ std::span<const OpRule> binary() {
       {.op = "aten.logical_xor.default", .translate = logical<LogicalXor>},
       {.op = "aten.lt.Scalar", .translate = compare<Greater, swapped>},
       {.op = "aten.lt.Tensor", .translate = compare<Greater, swapped>},
-      {.op = "aten.maximum.default", .translate = binary<Maximum>},
-      {.op = "aten.minimum.default", .translate = binary<Minimum>},
-      {.op = "aten.mul.Scalar", .translate = mul},
-      {.op = "aten.mul.Tensor", .translate = mul},
+      {.op = "aten.maximum.default",
+       .translate = binary<Maximum>,
+       .integers = IntegerForm::Own,
+       .translate_integers = extreme_of_two<Maximum>},
+      {.op = "aten.minimum.default",
+       .translate = binary<Minimum>,
+       .integers = IntegerForm::Own,
+       .translate_integers = extreme_of_two<Minimum>},
+      {.op = "aten.mul.Scalar",
+       .translate = mul,
+       .integers = IntegerForm::Own,
+       .translate_integers = product_of_two},
+      {.op = "aten.mul.Tensor",
+       .translate = mul,
+       .integers = IntegerForm::Own,
+       .translate_integers = product_of_two},
       {.op = "aten.ne.Scalar", .translate = compare<Equal, Side::AsGiven, true>},
       {.op = "aten.ne.Tensor", .translate = compare<Equal, Side::AsGiven, true>},
       {.op = "aten.pow.Scalar", .conditions = "floats", .translate = power},
-      {.op = "aten.pow.Tensor_Tensor", .conditions = "floats", .translate = power},
-      {.op = "aten.remainder.Scalar", .translate = rest<Rounded::Down>},
-      {.op = "aten.remainder.Tensor", .translate = rest<Rounded::Down>},
-      {.op = "aten.rsub.Scalar", .translate = rsub},
-      {.op = "aten.sub.Scalar", .translate = sum<Sub>},
-      {.op = "aten.sub.Tensor", .translate = sum<Sub>},
-      {.op = "aten.where.self", .translate = where},
+      {.op = "aten.pow.Tensor_Tensor",
+       .conditions = "floats",
+       .translate = power,
+       .integers = IntegerForm::Table},
+      {.op = "aten.remainder.Scalar", .translate = rest<Rounded::Down>, .integers = IntegerForm::Table},
+      {.op = "aten.remainder.Tensor", .translate = rest<Rounded::Down>, .integers = IntegerForm::Table},
+      {.op = "aten.rsub.Scalar", .translate = rsub, .integers = IntegerForm::Table},
+      {.op = "aten.sub.Scalar",
+       .translate = sum<Sub>,
+       .integers = IntegerForm::Own,
+       .translate_integers = sum_of_two<Sub>},
+      {.op = "aten.sub.Tensor",
+       .translate = sum<Sub>,
+       .integers = IntegerForm::Own,
+       .translate_integers = sum_of_two<Sub>},
+      {.op = "aten.where.self", .translate = where, .integers = IntegerForm::SameScale},
   };
   return rules;
 }

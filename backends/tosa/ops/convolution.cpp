@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "emitter.h"
+#include "integer_product.h"
 #include "lower/weights/order.h"
 #include "windows.h"
 
@@ -14,6 +15,7 @@ struct Convolution {
   Tensor x;
   Tensor weight;
   Tensor bias;  // [out] or [1]
+  ProductScales scales;
   std::vector<Slide> slides;
   std::vector<std::int64_t> output_padding;
   std::int64_t groups = 1;
@@ -28,15 +30,22 @@ Shape as_image(const Shape& shape) {
   return image;
 }
 
-Tensor convolve(Emitter& emit, Op op, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                const Shape& result, const std::vector<Slide>& slides) {
-  const Order order = channels_last_order(result.size());
+// What a convolution computes of one group of channels.
+struct Group {
+  Tensor x;
+  Tensor weight;
+  Tensor bias;
+  Shape result;
+  ProductScales scales;
+};
+
+Tensor convolve(Emitter& emit, Op op, const Group& group, const Tensor& weight,
+                const std::vector<Slide>& slides) {
+  const Order order = channels_last_order(group.result.size());
   Shape sizes;
-  for (const std::uint8_t dim : order) sizes.push_back(result[dim]);
-  const Tensor made = emit.raw(
-      op, {channels_last(emit, x), weight, bias, emit.zero_point(x.dtype), emit.zero_point(weight.dtype)},
-      x.dtype, sizes, window_of(slides));
-  return emit.as(made, order);
+  for (const std::uint8_t dim : order) sizes.push_back(group.result[dim]);
+  const Tensor operands[] = {channels_last(emit, group.x), weight, group.bias};
+  return emit.as(emit.product(op, operands, group.scales, sizes, window_of(slides)), order);
 }
 
 // [out, in, spatial...] with the input's channels innermost.
@@ -48,17 +57,23 @@ Tensor dense_weight(Emitter& emit, const Tensor& weight) {
 
 // One convolution for each group of channels, whose results are joined.
 Tensor by_groups(Emitter& emit, const Convolution& c, const auto& convolve_group) {
-  if (c.groups == 1) return convolve_group(c.x, c.weight, c.bias, c.result);
+  if (c.groups == 1) return convolve_group(Group{c.x, c.weight, c.bias, c.result, c.scales});
   const bool has_bias = c.bias.shape[0] > 1;
   std::vector<Tensor> parts;
-  Shape result = c.result;
-  result[1] /= c.groups;
+  Group group{c.x, c.weight, c.bias, c.result, c.scales};
+  group.result[1] /= c.groups;
   const std::int64_t in = c.x.shape[1] / c.groups;
+  const std::int64_t out = group.result[1];
   const std::int64_t rows = c.weight.shape[0] / c.groups;
-  for (std::int64_t group = 0; group < c.groups; ++group) {
-    parts.push_back(
-        convolve_group(emit.slice(c.x, 1, group * in, in), emit.slice(c.weight, 0, group * rows, rows),
-                       has_bias ? emit.slice(c.bias, 0, group * result[1], result[1]) : c.bias, result));
+  for (std::int64_t i = 0; i < c.groups; ++i) {
+    group.x = emit.slice(c.x, 1, i * in, in);
+    group.weight = emit.slice(c.weight, 0, i * rows, rows);
+    if (has_bias) group.bias = emit.slice(c.bias, 0, i * out, out);
+    if (c.scales.factors.size() > 1) {
+      const auto first = c.scales.factors.begin() + i * out;
+      group.scales.factors.assign(first, first + out);
+    }
+    parts.push_back(convolve_group(group));
   }
   return emit.concat(parts, 1);
 }
@@ -74,13 +89,13 @@ Tensor forward(Emitter& emit, Convolution& c) {
     const Tensor split =
         emit.in_rows(emit.reshape(c.weight, {channels, multiples, c.weight.shape[2], c.weight.shape[3]}));
     const Tensor weight = emit.in_rows(emit.permute(split, {2, 3, 0, 1}));
-    return convolve(emit, Op::DepthwiseConv2d, c.x, weight, c.bias, c.result, c.slides);
+    return convolve(emit, Op::DepthwiseConv2d, Group{c.x, c.weight, c.bias, c.result, c.scales}, weight,
+                    c.slides);
   }
-  return by_groups(emit, c,
-                   [&](const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result) {
-                     return convolve(emit, is_image ? Op::Conv2d : Op::Conv3d, x, dense_weight(emit, weight),
-                                     bias, result, c.slides);
-                   });
+  return by_groups(emit, c, [&](const Group& group) {
+    return convolve(emit, is_image ? Op::Conv2d : Op::Conv3d, group, dense_weight(emit, group.weight),
+                    c.slides);
+  });
 }
 
 // Elements with zeros between them: [1, 2, 3] -> [1, 0, 2, 0, 3].
@@ -112,11 +127,10 @@ Tensor transposed(Emitter& emit, Convolution& c) {
     slides[i].after = c.output_padding[i] - slides[i].before;
     slides[i].before = -slides[i].before;
   }
-  return by_groups(emit, c,
-                   [&](const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& result) {
-                     const Tensor turned = emit.in_rows(emit.permute(weight, {1, 2, 3, 0}));
-                     return convolve(emit, Op::TransposeConv2d, x, turned, bias, result, slides);
-                   });
+  return by_groups(emit, c, [&](const Group& group) {
+    const Tensor turned = emit.in_rows(emit.permute(group.weight, {1, 2, 3, 0}));
+    return convolve(emit, Op::TransposeConv2d, group, turned, slides);
+  });
 }
 
 Check check_sizes(const OpCall& call, const Convolution& c) {
@@ -131,10 +145,8 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
   return {};
 }
 
-Check convolution(Emitter& emit, const OpCall& call) {
-  Convolution c;
-  c.x = emit.input(call, "input");
-  c.weight = emit.input(call, "weight");
+// Computes a convolution of the operands, whose types are given by the caller.
+Check convolve(Emitter& emit, const OpCall& call, Convolution& c, Tensor& made) {
   c.groups = call.integer("groups");
   if (c.x.rank() < 3 || c.x.rank() > 5) return Refusal{"rank", std::to_string(c.x.rank()), "3 to 5"};
   if (!is_float(c.x.dtype)) return Refusal{"dtype", std::string(name(c.x.dtype)), "floats"};
@@ -166,9 +178,31 @@ Check convolution(Emitter& emit, const OpCall& call) {
                         .after = padding[i]});
   }
   DEPUTE_REFUSE_IF(check_sizes(call, c));
+  made =
+      emit.reshape(call.boolean("transposed") ? transposed(emit, c) : forward(emit, c), emit.result_shape());
+  return {};
+}
+
+Check convolution(Emitter& emit, const OpCall& call) {
+  Convolution c;
+  c.x = emit.input(call, "input");
+  c.weight = emit.input(call, "weight");
   c.bias = call["bias"].is_none() ? emit.zero_point(c.x.dtype) : emit.input(call, "bias");
-  const Tensor made = call.boolean("transposed") ? transposed(emit, c) : forward(emit, c);
-  return emit.result(emit.reshape(made, emit.result_shape()));
+  Tensor made;
+  DEPUTE_REFUSE_IF(convolve(emit, call, c, made));
+  return emit.result(made);
+}
+
+Check convolution_of_integers(Emitter& emit, const OpCall& call) {
+  const std::size_t out_dim = call.boolean("transposed") ? 1 : 0;
+  const std::int64_t out = emit.result_shape()[1];
+  IntegerProduct product;
+  DEPUTE_REFUSE_IF(find_integer_product(emit, call, "input", "weight", "bias",
+                                        {.dim = out_dim, .channels = out}, product));
+  Convolution c{.x = product.a, .weight = product.b, .bias = product.bias, .scales = product.scales};
+  Tensor made;
+  DEPUTE_REFUSE_IF(convolve(emit, call, c, made));
+  return emit.integer_result(made, product.result);
 }
 
 }  // namespace
@@ -177,7 +211,10 @@ std::span<const OpRule> convolution() {
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
        .conditions = "one to three dimensions; transposed: one or two, padding less than the window",
-       .translate = convolution},
+       .keep_whole = true,
+       .translate = convolution,
+       .integers = IntegerForm::Own,
+       .translate_integers = convolution_of_integers},
   };
   return rules;
 }

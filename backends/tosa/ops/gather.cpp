@@ -16,7 +16,7 @@ namespace {
 
 using Places = std::vector<std::int32_t>;
 
-std::vector<std::int32_t> numbers_of(const weights::Constant& constant) {
+std::vector<std::int32_t> places_of(const weights::Constant& constant) {
   const std::shared_ptr<const Storage> storage = constant.storage();
   const weights::Bytes bytes(storage);
   std::vector<std::int32_t> numbers(bytes.view().size() / sizeof(std::int32_t));
@@ -44,7 +44,7 @@ Check wrap(Emitter& emit, Tensor& places, std::int64_t size, Negative negative =
   if (places.dtype != DType::I32) return Refusal{"dtype", std::string(name(places.dtype)), "places of i32"};
   if (emit.is_constant(places)) {
     places = emit.in_rows(places);
-    Places numbers = numbers_of(emit.data(places));
+    Places numbers = places_of(emit.data(places));
     for (std::int32_t& number : numbers) {
       if (number < 0) number += static_cast<std::int32_t>(size);
       if (number < 0 || number >= size)
@@ -256,7 +256,7 @@ Tensor with_rows(Emitter& emit, const Tensor& x, std::size_t first, std::size_t 
 Check known_places(Emitter& emit, const Tensor& given, Places& places) {
   if (!emit.is_constant(given))
     return Refusal{"argument", "an index that is computed", "constants where elements are written"};
-  places = numbers_of(emit.data(emit.in_rows(given)));
+  places = places_of(emit.data(emit.in_rows(given)));
   Places sorted = places;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end())

@@ -42,6 +42,32 @@ Check mean(Emitter& emit, const OpCall& call) {
   return result(emit, emit.mean(x, dimensions(call, "dim", x.rank())));
 }
 
+// The sum of all elements as i32, and its scale; or the mean's.
+template <bool is_mean>
+Check total_of_integers(Emitter& emit, const OpCall& call) {
+  const auto x = emit.integers(*call.value("self"));
+  const auto scale = emit.wanted(*call.node()->result());
+  if (!x || !scale)
+    return refuse_integers(x ? "a result that is not quantized" : "an operand without integers");
+  const auto dims = dimensions(call, "dim", x->tensor.rank());
+  std::int64_t count = 1;
+  for (const std::size_t dim : dims) count *= x->tensor.shape[dim];
+  constexpr std::int64_t max_count = std::int64_t{1} << 23;  // sums of 8 bits and a sign stay within i32
+  if (count > max_count) return refuse_integers("sums of more than 2^23 elements");
+  const Tensor wide = emit.rescale(x->tensor, x->quantization.zero_point, DType::I32, 0, 1);
+  const double factor = x->quantization.scale / scale->scale / (is_mean ? static_cast<double>(count) : 1);
+  return emit.integer_result(emit.rescale(emit.sum(wide, dims), 0, DType::I8, scale->zero_point, factor),
+                             *scale);
+}
+
+Check mean_of_integers(Emitter& emit, const OpCall& call) {
+  return total_of_integers<true>(emit, call);
+}
+
+Check sum_of_integers(Emitter& emit, const OpCall& call) {
+  return total_of_integers<false>(emit, call);
+}
+
 template <Op op>
 Check extreme(Emitter& emit, const OpCall& call) {
   Tensor x = emit.input(call, "self");
@@ -268,22 +294,34 @@ std::span<const OpRule> reduction() {
       {.op = "aten.all.default", .translate = of_all_bools<ReduceAll>},
       {.op = "aten.all.dim", .translate = of_bools_of_dim<ReduceAll>},
       {.op = "aten.all.dims", .translate = of_bools<ReduceAll>},
-      {.op = "aten.amax.default", .translate = extreme<ReduceMax>},
-      {.op = "aten.amin.default", .translate = extreme<ReduceMin>},
+      {.op = "aten.amax.default", .translate = extreme<ReduceMax>, .integers = IntegerForm::SameScale},
+      {.op = "aten.amin.default", .translate = extreme<ReduceMin>, .integers = IntegerForm::SameScale},
       {.op = "aten.any.default", .translate = of_all_bools<ReduceAny>},
       {.op = "aten.any.dim", .translate = of_bools_of_dim<ReduceAny>},
       {.op = "aten.any.dims", .translate = of_bools<ReduceAny>},
       {.op = "aten.cumsum.default",
        .conditions = "f32; at most 1024 elements along dim",
        .translate = cumsum},
-      {.op = "aten.max.dim", .conditions = "result 0 alone", .translate = extreme_of_dim<ReduceMax>},
-      {.op = "aten.mean.dim", .translate = mean},
-      {.op = "aten.min.dim", .conditions = "result 0 alone", .translate = extreme_of_dim<ReduceMin>},
+      {.op = "aten.max.dim",
+       .conditions = "result 0 alone",
+       .translate = extreme_of_dim<ReduceMax>,
+       .integers = IntegerForm::SameScale},
+      {.op = "aten.mean.dim",
+       .translate = mean,
+       .integers = IntegerForm::Own,
+       .translate_integers = mean_of_integers},
+      {.op = "aten.min.dim",
+       .conditions = "result 0 alone",
+       .translate = extreme_of_dim<ReduceMin>,
+       .integers = IntegerForm::SameScale},
       {.op = "aten.native_group_norm.default", .translate = group_norm},
       {.op = "aten.native_layer_norm.default", .translate = layer_norm},
       {.op = "aten.prod.default", .translate = product_of_all},
       {.op = "aten.prod.dim_int", .translate = product},
-      {.op = "aten.sum.dim_IntList", .translate = sum},
+      {.op = "aten.sum.dim_IntList",
+       .translate = sum,
+       .integers = IntegerForm::Own,
+       .translate_integers = sum_of_integers},
       {.op = "aten.var.correction", .translate = variance},
   };
   return rules;

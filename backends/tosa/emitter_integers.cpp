@@ -1,0 +1,294 @@
+// The part of the Emitter that computes with the integers of quantized programs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "depute/program/data.h"
+#include "emitter.h"
+#include "rescale.h"
+
+namespace depute::tosa {
+namespace {
+
+bool passes_scale_on(const OpRule& rule) {
+  return rule.integers == IntegerForm::SameScale || rule.integers == IntegerForm::Clamp;
+}
+
+bool dequantizes(const Node& node) {
+  return node.op() == dequantize_op || node.op() == dequantize_channels_op;
+}
+
+template <typename T>
+TensorData list_of(ScalarType dtype, std::span<const T> numbers) {
+  return make_data<T>(dtype, {static_cast<std::int64_t>(numbers.size())}, numbers);
+}
+
+// Scales and zero points of constants, of which the slices along `axis` have one each.
+struct Steps {
+  std::vector<double> scales;
+  std::vector<double> zero_points;
+  std::size_t axis = 0;
+  std::int64_t inner = 1;  // elements of a slice that lie together
+};
+
+std::vector<float> dequantized_numbers(std::span<const double> integers, const Steps& steps) {
+  std::vector<float> numbers(integers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t slice = i / static_cast<std::size_t>(steps.inner) % steps.scales.size();
+    numbers[i] = static_cast<float>((integers[i] - steps.zero_points[slice]) * steps.scales[slice]);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+const TensorData* Emitter::constant_data_of(const Value& value) const {
+  const bool may_be_constant = method_ != nullptr && is_method_input(*method_, value);
+  return may_be_constant ? constant_data(*program_, *method_, value) : nullptr;
+}
+
+void Emitter::defer_dequantize(const Node& node) {
+  deferred_[node.result()] = &node;
+  const auto quantization = quantization_of(node);
+  if (quantization) integers_[node.result()] = {input(*OpCall(node).value("input")), *quantization};
+}
+
+std::optional<Quantization> Emitter::wanted(const Value& value) {
+  const auto known = wanted_.find(&value);
+  if (known != wanted_.end()) return known->second;
+  return wanted_[&value] = find_wanted(value);
+}
+
+std::optional<Quantization> Emitter::find_wanted(const Value& value) {
+  std::optional<Quantization> common;
+  for (const Use& use : value.uses()) {
+    const Node& user = *use.user();
+    if (user.is_return()) return std::nullopt;
+    std::optional<Quantization> own;
+    if (user.op() == quantize_op) {
+      own = quantization_of(user);
+    } else if (const OpRule* rule = find_op_rule(user.op()); rule != nullptr && passes_scale_on(*rule)) {
+      for (std::size_t i = 1; i < user.results().size(); ++i) {
+        if (user.result(i)->has_uses() && wanted(*user.result(i)) != wanted(*user.result()))
+          return std::nullopt;
+      }
+      own = wanted(*user.result());
+    }
+    if (!own || (common && *common != *own)) return std::nullopt;
+    common = own;
+  }
+  return common;
+}
+
+std::optional<Integers> Emitter::integers(const Value& value) {
+  const auto known = integers_.find(&value);
+  if (known != integers_.end()) return known->second;
+  const Node* producer = value.producer();
+  if (scope_ == Scope::Method || producer == nullptr || values_.contains(&value) ||
+      value.tensor().dtype != ScalarType::F32)
+    return std::nullopt;
+  const OpRule* rule = find_op_rule(producer->op());
+  if (rule == nullptr) return std::nullopt;
+  const bool is_candidate = is_scale_op(producer->op()) || passes_scale_on(*rule) ||
+                            (rule->integers != IntegerForm::None && wanted(value));
+  if (!is_candidate) return std::nullopt;
+  const Node* node = node_;
+  const auto mode = std::exchange(mode_, std::nullopt);
+  const Check before = std::exchange(refusal_, std::nullopt);
+  if (dequantizes(*producer)) {
+    begin(*producer);
+    if (quantization_of(*producer)) defer_dequantize(*producer);
+  } else {
+    (void)translate_integers(*this, *producer);
+  }
+  refusal_ = before;
+  mode_ = mode;
+  if (node != nullptr) begin(*node);
+  const auto made = integers_.find(&value);
+  return made == integers_.end() ? std::nullopt : std::optional(made->second);
+}
+
+std::optional<WeightIntegers> Emitter::weight(const Value& value) {
+  const Node* producer = value.producer();
+  const TensorData* data = producer != nullptr && dequantizes(*producer)
+                               ? constant_data_of(*OpCall(*producer).value("input"))
+                               : nullptr;
+  if (data != nullptr && data->type.dtype == ScalarType::I8 && producer->op() == dequantize_channels_op) {
+    const OpCall call(*producer);
+    WeightIntegers weight;
+    weight.axis = dimension(call, "axis", data->type.rank());
+    const TensorData* scales = constant_data_of(*call.value("scales"));
+    const TensorData* zeros =
+        call["zero_points"].is_none() ? nullptr : constant_data_of(*call.value("zero_points"));
+    if (scales == nullptr || (zeros == nullptr && !call["zero_points"].is_none())) return std::nullopt;
+    const auto numbers = numbers_of(*scales);
+    const auto zero_points =
+        zeros == nullptr ? std::vector<double>{0} : numbers_of(*zeros).value_or(std::vector<double>{1, 2});
+    if (!numbers || std::ranges::adjacent_find(zero_points, std::not_equal_to{}) != zero_points.end())
+      return std::nullopt;
+    weight.scales = *numbers;
+    weight.zero_point = static_cast<std::int32_t>(zero_points[0]);
+    weight.tensor = input(*call.value("input"));
+    return weight;
+  }
+  const auto integers = this->integers(value);
+  if (!integers) return std::nullopt;
+  return WeightIntegers{.tensor = integers->tensor,
+                        .scales = {integers->quantization.scale},
+                        .axis = 0,
+                        .zero_point = integers->quantization.zero_point};
+}
+
+std::optional<Constant> Emitter::constant_floats(const Value& value) {
+  if (const TensorData* data = constant_data_of(value)) {
+    if (data->type.dtype != ScalarType::F32) return std::nullopt;
+    return weights::constant_of(value.name().str(), *data);
+  }
+  const Node* producer = value.producer();
+  if (producer == nullptr || !dequantizes(*producer)) return std::nullopt;
+  const OpCall call(*producer);
+  const TensorData* data = constant_data_of(*call.value("input"));
+  if (data == nullptr || value.tensor().dtype != ScalarType::F32) return std::nullopt;
+  Steps steps;
+  if (producer->op() == dequantize_op) {
+    if (!call["scale"].is_number() || !call["zero_point"].is_number()) return std::nullopt;
+    steps.scales = {call.number("scale")};
+    steps.zero_points = {call.number("zero_point")};
+  } else {
+    const TensorData* scales = constant_data_of(*call.value("scales"));
+    const TensorData* zeros =
+        call["zero_points"].is_none() ? nullptr : constant_data_of(*call.value("zero_points"));
+    const auto numbers = scales == nullptr ? std::nullopt : numbers_of(*scales);
+    if (!numbers || (zeros == nullptr && !call["zero_points"].is_none())) return std::nullopt;
+    steps.scales = *numbers;
+    const auto points = zeros == nullptr ? std::nullopt : numbers_of(*zeros);
+    if (zeros != nullptr && !points) return std::nullopt;
+    steps.zero_points = points.value_or(std::vector<double>(steps.scales.size(), 0));
+    steps.axis = dimension(call, "axis", data->type.rank());
+    for (std::size_t dim = steps.axis + 1; dim < data->type.rank(); ++dim)
+      steps.inner *= data->type.sizes[dim].value();
+  }
+  const ScalarType dtype = data->type.dtype;
+  const Dims sizes = data->type.sizes;
+  const std::string what = fmt::format("dequantized {} {} {}", fmt::join(steps.scales, ","),
+                                       fmt::join(steps.zero_points, ","), steps.axis);
+  return weights::converted(what, {weights::constant_of(call.value("input")->name().str(), *data)},
+                            ScalarType::F32, sizes, [dtype, sizes, steps](std::span<weights::Bytes> inputs) {
+                              const auto integers =
+                                  numbers_of(make_data(make_tensor(dtype, sizes), inputs[0].take()));
+                              const auto numbers = dequantized_numbers(*integers, steps);
+                              const auto view = std::as_bytes(std::span(numbers));
+                              return std::vector<std::byte>(view.begin(), view.end());
+                            });
+}
+
+// The integers in the scale of the mode; constants are quantized.
+Tensor Emitter::integer_input(const Value& value) {
+  const Quantization to = *mode_;
+  if (const auto found = integers(value)) return requantize(*found, to);
+  if (const auto floats = constant_floats(value)) {
+    return constant(
+        weights::converted(fmt::format("quantized {} {}", to.scale, to.zero_point), {*floats}, ScalarType::I8,
+                           floats->sizes(), [to](std::span<weights::Bytes> inputs) {
+                             const std::span<const std::byte> bytes = inputs[0].view();
+                             std::vector<std::byte> made(bytes.size() / sizeof(float));
+                             for (std::size_t i = 0; i < made.size(); ++i) {
+                               float number = 0;
+                               std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+                               made[i] = static_cast<std::byte>(quantized(number, to));
+                             }
+                             return made;
+                           }));
+  }
+  mode_.reset();
+  const Tensor floats = input(value);
+  mode_ = to;
+  if (!refusal_)
+    refusal_ = Refusal{"quantization", std::string(value.name().str()), "operands that are quantized"};
+  return floats;
+}
+
+Tensor Emitter::look_up(const Tensor& x, const IntegerTable& table) {
+  const Tensor numbers = constant(weights::constant_of("", list_of<std::int8_t>(ScalarType::I8, table)));
+  return as(raw(Op::Table, {x, numbers}, DType::I8, graph_.tensors[x.id].shape), x.order);
+}
+
+Tensor Emitter::requantize(const Integers& x, const Quantization& to) {
+  return x.quantization == to ? x.tensor : look_up(x.tensor, table_between(x.quantization, to));
+}
+
+Tensor Emitter::rescale(const Tensor& x, std::int32_t x_zero, DType dtype, std::int32_t result_zero,
+                        std::span<const double> factors) {
+  std::vector<std::int32_t> multipliers;
+  std::vector<std::int8_t> shifts;
+  for (const double factor : factors) {
+    const auto multiplier = multiplier_of(factor);
+    if (!multiplier && !refusal_)
+      refusal_ = Refusal{"quantization", fmt::format("a ratio of scales of {}", factor), "0 to 2^29"};
+    multipliers.push_back(multiplier.value_or(Multiplier{}).multiplier);
+    shifts.push_back(multiplier.value_or(Multiplier{}).shift);
+  }
+  const Tensor multiplier =
+      constant(weights::constant_of("", list_of<std::int32_t>(ScalarType::I32, multipliers)));
+  const Tensor shift = constant(weights::constant_of("", list_of<std::int8_t>(ScalarType::I8, shifts)));
+  return as(
+      raw(Op::Rescale, {x, multiplier, shift, zero_point(x.dtype, x_zero), zero_point(dtype, result_zero)},
+          dtype, graph_.tensors[x.id].shape, RescaleBy{.per_channel = factors.size() > 1}),
+      x.order);
+}
+
+Tensor Emitter::product(Op op, std::span<const Tensor> operands, const ProductScales& scales,
+                        const Shape& shape, Attributes attributes) {
+  std::vector<Tensor> all(operands.begin(), operands.end());
+  all.push_back(zero_point(operands[0].dtype, scales.a_zero));
+  all.push_back(zero_point(operands[1].dtype, scales.b_zero));
+  if (scales.factors.empty()) return raw(op, all, operands[0].dtype, shape, std::move(attributes));
+  return rescale(raw(op, all, DType::I32, shape, std::move(attributes)), 0, DType::I8, scales.result_zero,
+                 scales.factors);
+}
+
+Check Emitter::integer_result(const Tensor& tensor, const Quantization& quantization, std::size_t i) {
+  if (refusal_) return refusal_;
+  integers_[node_->result(i)] = {reshape(tensor, result_shape(i)), quantization};
+  return {};
+}
+
+// (x - zero_point) * scale
+Tensor Emitter::dequantized(const Integers& x) {
+  const Tensor floats =
+      as(raw(Op::Cast, {x.tensor}, DType::F32, graph_.tensors[x.tensor.id].shape), x.tensor.order);
+  const Tensor steps =
+      x.quantization.zero_point == 0 ? floats : add(Op::Sub, floats, x.quantization.zero_point);
+  return mul(steps, x.quantization.scale);
+}
+
+Tensor Emitter::dequantized(const OpCall& call) {
+  const DType dtype = dtype_of(call.node()->result()->tensor().dtype).value_or(DType::Unknown);
+  Tensor x = input(*call.value("input"));
+  if (!is_float(dtype) && !refusal_) refusal_ = Refusal{"dtype", std::string(name(dtype)), "f32, f16"};
+  const auto operand = [&](std::string_view name) {
+    const Value* value = call.value(name);
+    if (value == nullptr) return number(call[name].as_double(), dtype);
+    const TensorData* data = constant_data_of(*value);
+    const auto numbers = data == nullptr ? std::nullopt : numbers_of(*data);
+    if (!numbers && !refusal_) refusal_ = Refusal{"quantization", std::string(name), "constants"};
+    const std::vector<double> known = numbers.value_or(std::vector<double>(1));
+    const std::vector<float> floats(known.begin(), known.end());
+    Tensor steps = cast(constant(weights::constant_of("", list_of<float>(ScalarType::F32, floats))), dtype);
+    Shape shape(x.rank(), 1);
+    if (floats.size() > 1)
+      shape[dimension(call, "axis", x.rank())] = static_cast<std::int64_t>(floats.size());
+    return reshape(steps, shape);
+  };
+  const bool is_channels = call.node()->op() == dequantize_channels_op;
+  x = as(raw(Op::Cast, {x}, dtype, graph_.tensors[x.id].shape), x.order);
+  const std::string_view zero = is_channels ? "zero_points" : "zero_point";
+  if (!call[zero].is_none()) x = add(Op::Sub, {x, operand(zero)});
+  return mul(x, operand(is_channels ? "scales" : "scale"));
+}
+
+}  // namespace depute::tosa
