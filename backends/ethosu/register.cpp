@@ -62,6 +62,11 @@ std::vector<std::pair<std::string, std::string>> option_meanings() {
   return meanings;
 }
 
+std::string missing() {
+  const auto vela = find_vela({});
+  return vela ? std::string() : vela.error().str();
+}
+
 }  // namespace
 
 void register_backend(Registry& registry) {
@@ -71,7 +76,9 @@ void register_backend(Registry& registry) {
                     .backend = std::make_unique<EthosUBackend>(),
                     .make_partitioner = make_ethosu_partitioner,
                     .support = tosa::support_rows,
-                    .options = option_meanings()});
+                    .options = option_meanings(),
+                    .is_recommended = false,
+                    .missing = missing});
   CHECK(added.has_value());
 }
 
