@@ -1,6 +1,6 @@
 // Runs a program of Arm as a child process to its end, which must be a success.
 //
-//   TRY(const std::string output, run_tool({.backend = "vgf", .program = path}, {"-i", input, "-o", output}));
+//   TRY(const std::string output, run_tool({.backend = "vgf", .program = path}, {"-i", input}));
 #pragma once
 
 #include <chrono>
