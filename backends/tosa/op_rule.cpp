@@ -3,33 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 #include "depute/program/text.h"
 #include "emitter.h"
 #include "op_rules_list.h"
+#include "partition/rule_table.h"
 #include "partition/tag_data.h"
 
 namespace depute::tosa {
 namespace {
 
-struct RuleTable {
-  std::vector<const OpRule*> ordered;
-  std::unordered_map<Name, const OpRule*> by_op;
-
-  RuleTable() {
-    for (std::span<const OpRule> family : op_rule_families()) {
-      for (const OpRule& rule : family) {
-        ordered.push_back(&rule);
-        by_op[Name(rule.op)] = &rule;
-      }
-    }
-  }
-};
-
-const RuleTable& rule_table() {
-  static const RuleTable table;
+const rules::RuleTable<OpRule>& rule_table() {
+  static const rules::RuleTable<OpRule> table(op_rule_families());
   return table;
 }
 
@@ -112,13 +98,11 @@ Check in_integers(Emitter& emit, const OpRule& rule, const OpCall& call) {
 }  // namespace
 
 const OpRule* find_op_rule(Name op) {
-  const RuleTable& table = rule_table();
-  const auto found = table.by_op.find(op);
-  return found == table.by_op.end() ? nullptr : found->second;
+  return rule_table().find(op);
 }
 
 std::span<const OpRule* const> all_op_rules() {
-  return rule_table().ordered;
+  return rule_table().ordered();
 }
 
 Check check_node(const Node& node, const Program* program, const Method* method, Profile profile) {

@@ -1,14 +1,12 @@
 #include "op_rule.h"
 
-#include <unordered_map>
-#include <vector>
-
 #include "op_rules_list.h"
+#include "partition/rule_table.h"
 
 namespace depute::xnnpack {
 namespace {
 
-constexpr RefusalRule rules[] = {
+constexpr RefusalRule refusals[] = {
     {"argument", "an argument has a value that XNNPACK's nodes do not support"},
     {"dtype", "a tensor's element type is not f32 or f16, or types are mixed"},
     {"dynamic-shape", "a size that must be constant is known only at run time"},
@@ -26,39 +24,23 @@ constexpr RefusalRule rules[] = {
     {"zero-size", "a tensor has no elements"},
 };
 
-struct RuleTable {
-  std::vector<const OpRule*> ordered;
-  std::unordered_map<Name, const OpRule*> by_op;
-
-  RuleTable() {
-    for (std::span<const OpRule> family : op_rule_families()) {
-      for (const OpRule& rule : family) {
-        ordered.push_back(&rule);
-        by_op[Name(rule.op)] = &rule;
-      }
-    }
-  }
-};
-
-const RuleTable& rule_table() {
-  static const RuleTable table;
+const rules::RuleTable<OpRule>& rule_table() {
+  static const rules::RuleTable<OpRule> table(op_rule_families());
   return table;
 }
 
 }  // namespace
 
 const OpRule* find_op_rule(Name op) {
-  const RuleTable& table = rule_table();
-  auto found = table.by_op.find(op);
-  return found == table.by_op.end() ? nullptr : found->second;
+  return rule_table().find(op);
 }
 
 std::span<const OpRule* const> all_op_rules() {
-  return rule_table().ordered;
+  return rule_table().ordered();
 }
 
 std::span<const RefusalRule> refusal_rules() {
-  return rules;
+  return refusals;
 }
 
 }  // namespace depute::xnnpack
