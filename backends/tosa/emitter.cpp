@@ -145,19 +145,22 @@ void Emitter::begin(const Node& node) {
   made_ = 0;
 }
 
-Check Emitter::argument(const Value& value) {
-  const auto dtype = dtype_of(value.tensor().dtype);
+Tensor Emitter::add_argument(const Value& value, DType dtype) {
   const Shape shape = shape_of(value.tensor());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
-  // A refused tensor has its sizes, too, which rules read.
-  const DType known = dtype.value_or(DType::F32);
-  graph_.tensors.push_back({.dtype = known,
+  graph_.tensors.push_back({.dtype = dtype,
                             .shape = shape,
                             .name = std::string(value.name().str()),
                             .constant = {},
                             .numbers = {}});
   graph_.inputs.push_back(id);
-  values_[&value] = {.id = id, .dtype = known, .shape = shape, .order = identity_order(shape.size())};
+  return {.id = id, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
+}
+
+Check Emitter::argument(const Value& value) {
+  const auto dtype = dtype_of(value.tensor().dtype);
+  // A refused tensor has its sizes, too, which rules read.
+  values_[&value] = add_argument(value, dtype.value_or(DType::F32));
   if (!dtype)
     return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), std::string(known_types)};
   return {};

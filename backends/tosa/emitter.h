@@ -56,6 +56,8 @@ struct ProductScales {
   std::int32_t result_zero = 0;
 };
 
+struct IntegerFacts;
+
 enum class Scope : std::uint8_t {
   Method,  // nodes are translated in their order
   Node,    // one node is translated, and nodes before it where it depends on their integers
@@ -65,8 +67,8 @@ class Emitter {
  public:
   // `method` may be null: then no operand is known to be a constant.
   Emitter(const Program* program, const Method* method, Profile profile = Profile::All,
-          Scope scope = Scope::Method)
-      : program_(program), method_(method), profile_(profile), scope_(scope) {}
+          Scope scope = Scope::Method, const IntegerFacts* facts = nullptr)
+      : program_(program), method_(method), profile_(profile), scope_(scope), facts_(facts) {}
 
   // Operators added from now on belong to `node`.
   void begin(const Node& node);
@@ -143,8 +145,12 @@ class Emitter {
   // Returns the integers of a value, or nullopt if it has none.
   std::optional<Integers> integers(const Value& value);
   bool has_integers(const Value& value) const { return integers_.contains(&value); }
+  std::optional<Quantization> known_integers(const Value& value) const {
+    const auto found = integers_.find(&value);
+    return found == integers_.end() ? std::nullopt : std::optional(found->second.quantization);
+  }
   // Returns the scale by which all readers of the value quantize it.
-  std::optional<Quantization> wanted(const Value& value);
+  std::optional<Quantization> wanted(const Value& value) const;
   // Returns the integers of a weight; a constant may have a scale for each slice.
   std::optional<WeightIntegers> weight(const Value& value);
   // Returns the f32 numbers of a constant, which may be dequantized.
@@ -180,6 +186,7 @@ class Emitter {
   Tensor twice(const Tensor& x);
   // The operator that made the tensor, if it is of this kind.
   const TosaOp* maker(const Tensor& x, Op op) const;
+  Tensor add_argument(const Value& value, DType dtype);
   TensorId new_tensor(DType dtype, const Shape& shape);
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
                      const Tensor* last = nullptr);
@@ -187,16 +194,15 @@ class Emitter {
   Tensor integer_input(const Value& value);
   Tensor dequantized(const Integers& x);
   Tensor dequantized(const OpCall& call);
-  std::optional<Quantization> find_wanted(const Value& value);
 
   const Program* program_;
   const Method* method_;
   Profile profile_;
   Scope scope_;
+  const IntegerFacts* facts_;  // may be null: then no value is wanted as integers
   std::optional<Quantization> mode_;
   std::unordered_map<const Value*, Integers> integers_;
   std::unordered_map<const Value*, const Node*> deferred_;
-  std::unordered_map<const Value*, std::optional<Quantization>> wanted_;
   TosaGraph graph_;
   Check refusal_;
   const Node* node_ = nullptr;

@@ -9,14 +9,11 @@
 
 #include "depute/program/data.h"
 #include "emitter.h"
+#include "integer_facts.h"
 #include "rescale.h"
 
 namespace depute::tosa {
 namespace {
-
-bool passes_scale_on(const OpRule& rule) {
-  return rule.integers == IntegerForm::SameScale || rule.integers == IntegerForm::Clamp;
-}
 
 bool dequantizes(const Node& node) {
   return node.op() == dequantize_op || node.op() == dequantize_channels_op;
@@ -57,31 +54,10 @@ void Emitter::defer_dequantize(const Node& node) {
   if (quantization) integers_[node.result()] = {input(*OpCall(node).value("input")), *quantization};
 }
 
-std::optional<Quantization> Emitter::wanted(const Value& value) {
-  const auto known = wanted_.find(&value);
-  if (known != wanted_.end()) return known->second;
-  return wanted_[&value] = find_wanted(value);
-}
-
-std::optional<Quantization> Emitter::find_wanted(const Value& value) {
-  std::optional<Quantization> common;
-  for (const Use& use : value.uses()) {
-    const Node& user = *use.user();
-    if (user.is_return()) return std::nullopt;
-    std::optional<Quantization> own;
-    if (user.op() == quantize_op) {
-      own = quantization_of(user);
-    } else if (const OpRule* rule = find_op_rule(user.op()); rule != nullptr && passes_scale_on(*rule)) {
-      for (std::size_t i = 1; i < user.results().size(); ++i) {
-        if (user.result(i)->has_uses() && wanted(*user.result(i)) != wanted(*user.result()))
-          return std::nullopt;
-      }
-      own = wanted(*user.result());
-    }
-    if (!own || (common && *common != *own)) return std::nullopt;
-    common = own;
-  }
-  return common;
+std::optional<Quantization> Emitter::wanted(const Value& value) const {
+  if (facts_ == nullptr) return std::nullopt;
+  const auto known = facts_->wanted.find(&value);
+  return known == facts_->wanted.end() ? std::nullopt : std::optional(known->second);
 }
 
 std::optional<Integers> Emitter::integers(const Value& value) {
@@ -91,23 +67,18 @@ std::optional<Integers> Emitter::integers(const Value& value) {
   if (scope_ == Scope::Method || producer == nullptr || values_.contains(&value) ||
       value.tensor().dtype != ScalarType::F32)
     return std::nullopt;
-  const OpRule* rule = find_op_rule(producer->op());
-  if (rule == nullptr) return std::nullopt;
-  const bool is_candidate = is_scale_op(producer->op()) || passes_scale_on(*rule) ||
-                            (rule->integers != IntegerForm::None && wanted(value));
-  if (!is_candidate) return std::nullopt;
-  const Node* node = node_;
-  const auto mode = std::exchange(mode_, std::nullopt);
-  const Check before = std::exchange(refusal_, std::nullopt);
   if (dequantizes(*producer)) {
+    const Node* node = node_;
+    const auto mode = std::exchange(mode_, std::nullopt);
+    const Check before = std::exchange(refusal_, std::nullopt);
     begin(*producer);
     if (quantization_of(*producer)) defer_dequantize(*producer);
-  } else {
-    (void)translate_integers(*this, *producer);
+    refusal_ = before;
+    mode_ = mode;
+    if (node != nullptr) begin(*node);
+  } else if (facts_ != nullptr && facts_->integers.contains(&value)) {
+    integers_[&value] = {add_argument(value, DType::I8), facts_->integers.at(&value)};
   }
-  refusal_ = before;
-  mode_ = mode;
-  if (node != nullptr) begin(*node);
   const auto made = integers_.find(&value);
   return made == integers_.end() ? std::nullopt : std::optional(made->second);
 }

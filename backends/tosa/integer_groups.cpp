@@ -16,10 +16,11 @@ using Nodes = std::vector<const Node*>;
 
 class Grouper {
  public:
-  Grouper(const Graph& graph, const Program& program, const Method& method, Profile profile, Answers& answers)
+  Grouper(const Graph& graph, const Program& program, const Method& method, Profile profile,
+          const IntegerFacts& facts, Answers& answers)
       : graph_(graph), answers_(answers) {
     for (const Node& node : graph.nodes()) {
-      if (is_taken(node)) partners_[&node] = integer_partners(node, program, method, profile);
+      if (is_taken(node)) partners_[&node] = integer_partners(node, program, method, profile, facts);
     }
   }
 
@@ -107,10 +108,11 @@ class Grouper {
 }  // namespace
 
 std::vector<std::vector<const Node*>> group_integers(const Program& program, const Method& method,
-                                                     Profile profile, Answers& answers) {
+                                                     Profile profile, const IntegerFacts& facts,
+                                                     Answers& answers) {
   std::vector<std::vector<const Node*>> all;
   for (const Graph* graph : graphs_of(method)) {
-    Grouper grouper(*graph, program, method, profile, answers);
+    Grouper grouper(*graph, program, method, profile, facts, answers);
     if (profile == Profile::Integers) grouper.refuse_floats();
     for (auto& group : grouper.groups()) all.push_back(std::move(group));
   }

@@ -105,9 +105,10 @@ std::span<const OpRule* const> all_op_rules() {
   return rule_table().ordered();
 }
 
-Check check_node(const Node& node, const Program* program, const Method* method, Profile profile) {
+Check check_node(const Node& node, const Program* program, const Method* method, Profile profile,
+                 const IntegerFacts* facts) {
   if (find_op_rule(node.op()) == nullptr) return Refusal{"op", {}, {}};
-  Emitter emit(program, method, profile, Scope::Node);
+  Emitter emit(program, method, profile, Scope::Node, facts);
   return translate_node(emit, node);
 }
 
@@ -159,11 +160,11 @@ Check translate_by_table(Emitter& emit, const OpCall& call) {
 }
 
 std::vector<const Node*> integer_partners(const Node& node, const Program& program, const Method& method,
-                                          Profile profile) {
+                                          Profile profile, const IntegerFacts& facts) {
   std::vector<const Node*> partners;
   const OpRule* rule = find_op_rule(node.op());
   if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node)) return partners;
-  Emitter emit(&program, &method, profile, Scope::Node);
+  Emitter emit(&program, &method, profile, Scope::Node, &facts);
   if (translate_integers(emit, node)) return partners;
   const auto add = [&](const Node* other) {
     if (other != nullptr && std::ranges::find(partners, other) == partners.end()) partners.push_back(other);

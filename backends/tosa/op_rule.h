@@ -25,6 +25,7 @@ using rules::Check;
 using rules::Refusal;
 
 class Emitter;
+struct IntegerFacts;
 
 enum class OpClass : std::uint8_t {
   Compute,
@@ -60,7 +61,9 @@ const OpRule* find_op_rule(Name op);
 std::span<const OpRule* const> all_op_rules();  // sorted by file name
 
 // Returns why a node is not taken. `program` and `method` are null before normalization.
-Check check_node(const Node& node, const Program* program, const Method* method, Profile profile);
+// `facts` may be null, too.
+Check check_node(const Node& node, const Program* program, const Method* method, Profile profile,
+                 const IntegerFacts* facts);
 // Adds the operators of a node: of integers where its operands and readers allow it.
 Check translate_node(Emitter& emit, const Node& node);
 // Adds operators of integers. Returns why the node is not computed with integers.
@@ -68,7 +71,7 @@ Check translate_integers(Emitter& emit, const Node& node);
 // Returns the nodes by which `node` is computed with integers: those that make its operands' integers, and those
 // that read its result's.
 std::vector<const Node*> integer_partners(const Node& node, const Program& program, const Method& method,
-                                          Profile profile);
+                                          Profile profile, const IntegerFacts& facts);
 // Returns true for ops that give integers to float values or take them: quantize and dequantize nodes.
 bool is_scale_op(Name op);
 

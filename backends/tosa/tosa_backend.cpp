@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emitter.h"
+#include "integer_facts.h"
 #include "op_rule.h"
 #include "support/try.h"
 #include "write_graph.h"
@@ -59,7 +60,8 @@ Result<TosaGraph> translate(const Program& program, Profile profile) {
   if (program.methods.size() != 1) return failure("tosa", "", "a partition must have one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
-  Emitter emit(&program, &method, profile);
+  const IntegerFacts facts = find_wanted_scales(method);
+  Emitter emit(&program, &method, profile, Scope::Method, &facts);
   for (const Value* input : method.graph->inputs()) {
     if (method.inputs[input->index()].has_data()) continue;
     if (!input->type().is_tensor())

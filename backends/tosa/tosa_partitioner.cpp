@@ -26,9 +26,10 @@ bool is_excluded(const Node& node, const Options& options) {
                              [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
-NodeSupport support(const Node& node, const Program& program, const Method& method, const Options& options) {
+NodeSupport support(const Node& node, const Program& program, const Method& method, const Options& options,
+                    const IntegerFacts& facts) {
   if (is_excluded(node, options)) return refuse("excluded");
-  if (const Check refusal = check_node(node, &program, &method, options.profile))
+  if (const Check refusal = check_node(node, &program, &method, options.profile, &facts))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
   return find_op_rule(node.op())->op_class == OpClass::Compute ? take() : take(0);
 }
@@ -39,21 +40,25 @@ OpsToNotDecompose ops_to_not_decompose(const Options& options) {
     if (rule->keep_whole) kept.ops.emplace_back(rule->op);
   }
   kept.filter = [options](const Node& node) {
-    return !is_excluded(node, options) && !check_node(node, nullptr, nullptr, Profile::All).has_value();
+    return !is_excluded(node, options) &&
+           !check_node(node, nullptr, nullptr, Profile::All, nullptr).has_value();
   };
   return kept;
 }
 
 Proposal propose(const Program& program, const Method& method, const Options& options) {
   const auto answers = std::make_shared<Answers>();
+  const auto facts =
+      std::make_shared<const IntegerFacts>(find_integer_facts(program, method, options.profile));
   for (const Graph* graph : graphs_of(method)) {
-    for (const Node& node : graph->nodes()) answers->emplace(&node, support(node, program, method, options));
+    for (const Node& node : graph->nodes())
+      answers->emplace(&node, support(node, program, method, options, *facts));
   }
   Proposal proposal;
-  proposal.options.groups = group_integers(program, method, options.profile, *answers);
-  proposal.support = [answers, options, &program, &method](const Node& node) {
+  proposal.options.groups = group_integers(program, method, options.profile, *facts, *answers);
+  proposal.support = [answers, facts, options, &program, &method](const Node& node) {
     const auto known = answers->find(&node);
-    return known != answers->end() ? known->second : support(node, program, method, options);
+    return known != answers->end() ? known->second : support(node, program, method, options, *facts);
   };
   return proposal;
 }

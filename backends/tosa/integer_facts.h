@@ -1,0 +1,23 @@
+// Scales of the float values of a method, found once for all of its nodes.
+//
+//   dequantize(x), relu, view, quantize   ->   the results of relu and view are wanted in the scale of quantize
+#pragma once
+
+#include <unordered_map>
+
+#include "depute/program/program.h"
+#include "graph.h"
+#include "integers.h"
+
+namespace depute::tosa {
+
+struct IntegerFacts {
+  std::unordered_map<const Value*, Quantization> wanted;  // the scale by which all readers quantize the value
+  std::unordered_map<const Value*, Quantization> integers;  // of values that are computed with integers
+};
+
+// Finds what is wanted alone: translating a whole delegate finds the integers itself.
+IntegerFacts find_wanted_scales(const Method& method);
+IntegerFacts find_integer_facts(const Program& program, const Method& method, Profile profile);
+
+}  // namespace depute::tosa
