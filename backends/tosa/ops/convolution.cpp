@@ -149,7 +149,6 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
 Check convolve(Emitter& emit, const OpCall& call, Convolution& c, Tensor& made) {
   c.groups = call.integer("groups");
   if (c.x.rank() < 3 || c.x.rank() > 5) return Refusal{"rank", std::to_string(c.x.rank()), "3 to 5"};
-  if (!is_float(c.x.dtype)) return Refusal{"dtype", std::string(name(c.x.dtype)), "floats"};
   if (c.weight.dtype != c.x.dtype)
     return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
   const std::size_t given = c.x.rank() - 2;
@@ -186,6 +185,7 @@ Check convolve(Emitter& emit, const OpCall& call, Convolution& c, Tensor& made) 
 Check convolution(Emitter& emit, const OpCall& call) {
   Convolution c;
   c.x = emit.input(call, "input");
+  if (!is_float(c.x.dtype)) return Refusal{"dtype", std::string(name(c.x.dtype)), "floats"};
   c.weight = emit.input(call, "weight");
   c.bias = call["bias"].is_none() ? emit.zero_point(c.x.dtype) : emit.input(call, "bias");
   Tensor made;
