@@ -105,6 +105,10 @@ def _checked(name, classes):
     return classes[-1] if isinstance(version, str) else _Refused(name, f"cache_version is {version!r}; expected a str")
 
 
+# ExecuTorch's partitioners for these choose what the passes of their own backends make of the program.
+_OF_OWN_PARTITIONERS = frozenset({"TOSABackend", "VgfBackend", "EthosUBackend"})
+
+
 def known_backends(requests=()):
     """Returns Python's backends by name, including additional backends of the partitioners in `requests`."""
     known = dict(_own_backends())
@@ -125,7 +129,9 @@ def known_backends(requests=()):
                 f"the partitioner {name!r} requests the built-in backend, but another partitioner has its own with this id",
                 "lower in two steps: to_backend() after to_edge_transform_and_lower()",
             )
-    behind = {name: backend for name, backend in behind.items() if name not in built_in().values()}
+    asked = {built_in().get(name) for name, _method, _options, own in requests if own is None}
+    ours = {each for each in built_in().values() if each in asked or each not in _OF_OWN_PARTITIONERS}
+    behind = {name: backend for name, backend in behind.items() if name not in ours}
     return list((behind | known | brought).items())
 
 

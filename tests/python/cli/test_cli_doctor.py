@@ -97,7 +97,7 @@ def test_wrong_words(model, tmp_path):
     assert depute("doctor").code == 2
     assert depute("doctor", model, "-o", tmp_path / "m.pte").code == 2
     assert depute("doctor", model, "--backend", "xnpack").stderr.endswith(
-        "did you mean xnnpack? built in: demo, xnnpack; not found: depute-backend-xnpack on PATH\n"
+        "did you mean xnnpack? built in: demo, ethosu, tosa, vgf, xnnpack; not found: depute-backend-xnpack on PATH\n"
     )
     assert depute("doctor", tmp_path / "absent").code == 1
     model.write_text(PROGRAM[:-40])

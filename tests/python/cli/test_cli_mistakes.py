@@ -38,7 +38,7 @@ MLP = sample("mlp")
         (("lower", MLP, "--cache", "s3://bucket"), "a URL that starts with http:// or https://"),
         (("lower", MLP, "--cache", "http://127.0.0.1:1", "--cache-size", "1G"), "the cache is a server"),
         (("lower", MLP, "--backend", ""), "the backend has no name"),
-        (("lower", MLP, "--backend", "xnnpak"), "built in: demo, xnnpack"),
+        (("lower", MLP, "--backend", "xnnpak"), "built in: demo, ethosu, tosa, vgf, xnnpack"),
         (("lower", MLP, "--backend", "xnnpack", "--backend", "xnnpack"), "twice"),
         (("lower", MLP, "--backend", "xnnpack:"), "key=value"),
         (("lower", MLP, "--backend", "xnnpack:mode"), "key=value"),

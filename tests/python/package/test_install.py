@@ -87,7 +87,7 @@ def model(tmp_path_factory):
 
 def test_its_command_line_has_the_backend_beside_those_built_in(chip):
     listed = run(chip / "chipc", "backends")
-    assert re.findall(r"^(\w+) ", listed, re.MULTILINE) == ["demo", "xnnpack", "chip"]
+    assert re.findall(r"^(\w+) ", listed, re.MULTILINE) == ["demo", "ethosu", "tosa", "vgf", "xnnpack", "chip"]
 
 
 def test_its_op_takes_the_place_of_its_pattern(chip, model, tmp_path):
