@@ -1,6 +1,6 @@
 // Scales of the float values of a method, found once for all of its nodes.
 //
-//   dequantize(x), relu, view, quantize   ->   the results of relu and view are wanted in the scale of quantize
+//   dequantize(x), relu, view, quantize   ->   relu and view are wanted in quantize's scale
 #pragma once
 
 #include <unordered_map>
