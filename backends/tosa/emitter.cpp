@@ -166,11 +166,48 @@ Check Emitter::argument(const Value& value) {
   return {};
 }
 
-// Another tensor with the same elements. Arm's converter makes one of a tensor and its IDENTITY, and then writes only one
-// of two results.
+// Another tensor with the same elements. Arm's converter makes one of a tensor and of what leaves its elements alone, such
+// as IDENTITY, and then writes only one of two results. It does not look through these.
 Tensor Emitter::twice(const Tensor& x) {
-  if (x.rank() == 0) return raw(Op::Identity, {x}, x.dtype, x.shape);
-  return raw(Op::Reverse, {raw(Op::Reverse, {x}, x.dtype, x.shape, Axis{0})}, x.dtype, x.shape, Axis{0});
+  const Shape& shape = graph_.tensors[x.id].shape;
+  const auto wide = std::ranges::find_if(shape, [](std::int64_t size) { return size > 1; });
+  if (wide != shape.end()) {
+    const Axis axis{static_cast<std::int32_t>(wide - shape.begin())};
+    const Tensor back = raw(Op::Reverse, {x}, x.dtype, x.shape, axis);
+    return raw(Op::Reverse, {back}, x.dtype, x.shape, axis);
+  }
+  if (takes(Op::Maximum, x.dtype)) return raw(Op::Maximum, {x, x}, x.dtype, x.shape);
+  const Tensor one = raw(Op::Reshape, {x, this->shape({1})}, x.dtype, {1});
+  const Tensor two = raw(Op::Tile, {one, this->shape({2})}, x.dtype, {2});
+  const Tensor last = raw(Op::Slice, {two, this->shape({1}), this->shape({1})}, x.dtype, {1});
+  return raw(Op::Reshape, {last, this->shape({x.shape.data(), x.shape.size()})}, x.dtype, x.shape);
+}
+
+// Returns true if the tensor may have the elements of an earlier result in their order, by operators that change nothing: a
+// sum with zeros, a clamp to all numbers.
+bool Emitter::may_be_result(const Tensor& x) const {
+  constexpr std::array may_change_nothing = {
+      Op::Add,     Op::Sub,  Op::Mul,    Op::Clamp, Op::Cast, Op::Reshape, Op::Slice,  Op::Transpose,
+      Op::Maximum, Op::Tile, Op::Concat, Op::Pad,   Op::Pow,  Op::Minimum, Op::Select, Op::Identity};
+  TensorId id = x.id;
+  for (auto made = makers_.find(id); made != makers_.end(); made = makers_.find(id)) {
+    const TosaOp& op = graph_.ops[made->second];
+    if (std::ranges::find(may_change_nothing, op.op) == may_change_nothing.end()) return false;
+    std::optional<TensorId> varying;
+    for (const TensorId input : op.inputs) {
+      const TosaTensor& tensor = graph_.tensors[input];
+      if (tensor.constant || tensor.dtype == DType::Shape || input == varying) continue;
+      if (varying) return false;
+      varying = input;
+    }
+    if (!varying) return false;
+    id = *varying;
+    const TosaTensor& from = graph_.tensors[id];
+    if (std::ranges::find(graph_.outputs, id) != graph_.outputs.end() && from.dtype == x.dtype &&
+        from.shape == graph_.tensors[x.id].shape)
+      return true;
+  }
+  return false;
 }
 
 TosaGraph Emitter::finish() {
@@ -178,7 +215,7 @@ TosaGraph Emitter::finish() {
     const Tensor result = in_rows(input(*output.as_value()));
     const bool is_input = std::ranges::find(graph_.inputs, result.id) != graph_.inputs.end();
     const bool is_known = std::ranges::find(graph_.outputs, result.id) != graph_.outputs.end();
-    graph_.outputs.push_back(is_known ? twice(result).id
+    graph_.outputs.push_back(is_known || may_be_result(result) ? twice(result).id
                              : is_input || is_constant(result)
                                  ? raw(Op::Identity, {result}, result.dtype, result.shape).id
                                  : result.id);
@@ -325,6 +362,9 @@ Tensor Emitter::in_order(const Tensor& x, const Order& order) {
     if (is_constant(x)) {
       const TosaTensor from = graph_.tensors[x.id];
       entry->second = constant(weights::permuted(*from.constant, perm), from.name);
+    } else if (weights::same_elements(x.order, order, dims_of(x.shape)) &&
+               shape == graph_.tensors[x.id].shape) {
+      entry->second = x;
     } else if (weights::same_elements(x.order, order, dims_of(x.shape))) {
       entry->second = raw(Op::Reshape, {x, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
     } else {

@@ -184,6 +184,7 @@ class Emitter {
 
  private:
   Tensor twice(const Tensor& x);
+  bool may_be_result(const Tensor& x) const;
   // The operator that made the tensor, if it is of this kind.
   const TosaOp* maker(const Tensor& x, Op op) const;
   Tensor add_argument(const Value& value, DType dtype);
