@@ -38,7 +38,7 @@ constexpr tosa::ToolKind vela = {
 constexpr std::size_t shape_rank = 6;
 constexpr std::uint64_t max_file_bytes = std::uint64_t{4} << 30;
 
-// What the program writes on every run, and the lines of a Python traceback before the error itself.
+// True for lines that Vela writes on every run, and for the lines of a Python traceback before the error itself.
 bool is_chatter(std::string_view line) {
   return line.contains("Changing const_mem_area") || line.contains("is backward compatible with") ||
          line.starts_with("Traceback ") || line.starts_with("  File \"") || line.starts_with("    ");

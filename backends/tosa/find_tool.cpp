@@ -1,4 +1,4 @@
-// What pip puts into bin/ may be a script that starts the program in lib/. Such a script is replaced by its program: a
+// Finds programs of Arm. A script that pip puts into bin/ and that starts the program in lib/ is replaced by the program: a
 // program that runs too long is killed, and a script would leave the one that it started.
 //
 //   bin/model-converter

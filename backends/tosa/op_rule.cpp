@@ -41,7 +41,7 @@ Check check_generally(const Node& node) {
     if (!result->type().is_tensor()) return Refusal{"argument", str(result->type()), "tensors as results"};
     if (result->has_uses()) DEPUTE_REFUSE_IF(check_tensor(result->tensor()));
   }
-  // Of the others rules say that they must not be used.
+  // Only result 0 is checked: rules refuse nodes whose other results are used, where TOSA has none.
   const ScalarType dtype = node.result(0)->tensor().dtype;
   if (!dtype_of(dtype)) return Refusal{"dtype", std::string(depute::name(dtype)), std::string(known_types)};
   return {};

@@ -27,7 +27,7 @@ constexpr std::string_view version_key = "\"version\": \"";
 // A file holds the constants once, and the SPIR-V of the graph.
 constexpr std::uint64_t max_growth = 4;
 constexpr std::uint64_t max_graph_bytes = std::uint64_t{1} << 30;
-// What the program writes on every run.
+// True for lines that the program writes on every run.
 constexpr std::array chatter = {"VGF [debug]", "is backward compatible with",
                                 "backward compatible with current version", "Successfully saved"};
 

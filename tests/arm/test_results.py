@@ -17,8 +17,7 @@ class EqualResults(torch.nn.Module):
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_each_result_is_written(size, tmp_path):
-    if reason := why_not():
-        pytest.skip(reason)
+    assert why_not() is None
     torch.manual_seed(0)
     inputs = (torch.rand(size, size) + 1, torch.randn(2, 2))
     torch.export.save(torch.export.export(EqualResults(), inputs), tmp_path / "m.pt2")

@@ -125,8 +125,8 @@ Tensor rounded_quotient(Emitter& emit, const Tensor& a, const Tensor& b) {
   return emit.select(emit.compare(Op::Equal, better, better), better, near);
 }
 
-// Of positive numbers in f32. The rounded quotient may be beside the right one, which the rest tells. Right for quotients
-// below 2^24.
+// Divides positive f32 numbers with a whole quotient, exact below 2^24: the product with the reciprocal may be one off,
+// which the rest shows and corrects.
 Division divided_positive(Emitter& emit, const Tensor& a, const Tensor& b) {
   const Tensor one = emit.number(1, a.dtype);
   const Tensor inverse = emit.add(Op::Reciprocal, {b});
@@ -201,7 +201,7 @@ Check logical(Emitter& emit, const OpCall& call) {
                                    emit.cast(emit.input(call, "other"), DType::Bool)}));
 }
 
-// Of bools, or of the bits of integers.
+// Combines bools, or the bits of integers.
 template <Op of_bools, Op of_bits>
 Check bitwise(Emitter& emit, const OpCall& call) {
   const DType dtype = emit.result_dtype();

@@ -30,7 +30,7 @@ Shape as_image(const Shape& shape) {
   return image;
 }
 
-// What a convolution computes of one group of channels.
+// Operands and result of one group of channels.
 struct Group {
   Tensor x;
   Tensor weight;

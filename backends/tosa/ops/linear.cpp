@@ -14,13 +14,13 @@ Check check_floats(const Tensor& x) {
   return {};
 }
 
-// Of [B, M, K] and [B, K, N].
+// Multiplies [B, M, K] by [B, K, N].
 Tensor product(Emitter& emit, const Tensor& a, const Tensor& b, const ProductScales& scales = {}) {
   const Tensor operands[] = {emit.in_rows(a), emit.in_rows(b)};
   return emit.product(Op::MatMul, operands, scales, {a.shape[0], a.shape[1], b.shape[2]});
 }
 
-// Of [M, K] and weights [N, K].
+// Multiplies [M, K] by weights [N, K].
 Tensor by_pixels(Emitter& emit, const Tensor& x, const Tensor& weight, const Tensor& bias,
                  const ProductScales& scales = {}) {
   const std::int64_t rows = x.shape[0];

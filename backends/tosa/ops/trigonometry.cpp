@@ -32,7 +32,7 @@ Tensor signed_as(Emitter& emit, const Tensor& x, const Tensor& size) {
   return emit.select(emit.compare(Op::Greater, emit.number(0, x.dtype), x), emit.negate(size), size);
 }
 
-// Of numbers from 0 to infinity: pi/2 - atan(1/x) above tan(3 pi/8), pi/4 + atan((x - 1) / (x + 1)) above tan(pi/8), and
+// Takes numbers from 0 to infinity: pi/2 - atan(1/x) above tan(3 pi/8), pi/4 + atan((x - 1) / (x + 1)) above tan(pi/8), and
 // a polynomial in x^2 below.
 Tensor positive_arc_tangent(Emitter& emit, const Tensor& x) {
   const double middle = std::tan(pi / 8);
