@@ -39,6 +39,9 @@ TensorData scalar(DType dtype, double value) {
       return filled_with<std::int32_t>(ScalarType::I32, value);
     case DType::F16:
       return make_data<std::uint16_t>(ScalarType::F16, Dims{}, {float_to_half(static_cast<float>(value))});
+    case DType::BF16:
+      return make_data<std::uint16_t>(ScalarType::BF16, Dims{},
+                                      {encode_small_float(ScalarType::BF16, value)});
     default:
       return filled_with<float>(ScalarType::F32, value);
   }
@@ -253,7 +256,7 @@ Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) 
 }
 
 Tensor Emitter::number(double value, DType dtype) {
-  if (mode_ && dtype == DType::I8)
+  if (mode_ && dtype == mode_->dtype())
     return constant_number(quantized(static_cast<float>(value), *mode_), dtype);
   return constant_number(value, dtype);
 }
@@ -283,6 +286,15 @@ Tensor Emitter::constant(Constant constant, std::string_view name) {
                             .numbers = {}});
   return {
       .id = id, .dtype = dtype.value_or(DType::F32), .shape = shape, .order = identity_order(shape.size())};
+}
+
+Tensor Emitter::constant_i48(Constant bytes) {
+  Tensor made = constant(std::move(bytes));
+  TosaTensor& tensor = graph_.tensors[made.id];
+  tensor.dtype = made.dtype = DType::I48;
+  tensor.shape = made.shape = {made.shape[0]};
+  made.order = identity_order(1);
+  return made;
 }
 
 Tensor Emitter::shape(std::span<const std::int64_t> numbers) {
@@ -418,7 +430,10 @@ Tensor Emitter::slice(const Tensor& x, std::size_t dim, std::int64_t start, std:
   Shape sizes = x.shape;
   sizes[dim] = size;
   sizes = permuted(sizes, x.order);
-  if (is_constant(x)) return as(constant(sliced(data(x), position(x, dim), start, size)), x.order);
+  if (is_constant(x)) {
+    const Constant part = sliced(data(x), position(x, dim), start, size);
+    return x.dtype == DType::I48 ? constant_i48(part) : as(constant(part), x.order);
+  }
   Shape starts(sizes.size(), 0);
   Tensor source = x;
   if (const TosaOp* op = maker(x, Op::Slice)) {
@@ -510,15 +525,13 @@ Tensor Emitter::select(const Tensor& condition, const Tensor& a, const Tensor& b
 }
 
 Tensor Emitter::clamp(const Tensor& x, double min, double max) {
-  if (mode_ && x.dtype == DType::I8) {
-    const std::int8_t least = quantized(static_cast<float>(min), *mode_);
-    const std::int8_t most = quantized(static_cast<float>(max), *mode_);
-    constexpr std::numeric_limits<std::int8_t> range;
-    if (least == range.min() && most == range.max()) return x;
+  if (mode_ && x.dtype == mode_->dtype()) {
+    const std::int32_t least = quantized(static_cast<float>(min), *mode_);
+    const std::int32_t most = quantized(static_cast<float>(max), *mode_);
+    if (least == mode_->least() && most == mode_->most()) return x;
     return add(Op::Clamp, {x}, Limits{static_cast<double>(least), static_cast<double>(most)});
   }
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
-  if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   Tensor result = x;
   constexpr double least = std::numeric_limits<std::int32_t>::min();
   constexpr double most = std::numeric_limits<std::int32_t>::max();
@@ -545,6 +558,8 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
     const Tensor wide = is_float(x.dtype) || x.dtype == DType::I32 ? x : to(x, DType::I32);
     return add(Op::LogicalNot, {compare(Op::Equal, wide, number(0, wide.dtype))});
   }
+  const auto is_half = [](DType type) { return type == DType::F16 || type == DType::BF16; };
+  if (is_half(x.dtype) && is_half(dtype)) return to(to(x, DType::F32), dtype);
   if (!is_float(x.dtype) || is_float(dtype)) return to(x, dtype);
   const Tensor is_negative = compare(Op::Greater, number(0, x.dtype), x);
   return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
@@ -594,7 +609,7 @@ Shape Emitter::result_shape(std::size_t i) const {
 }
 
 DType Emitter::result_dtype(std::size_t i) const {
-  if (mode_ && node_->result(i)->tensor().dtype == ScalarType::F32) return DType::I8;
+  if (mode_ && node_->result(i)->tensor().dtype == ScalarType::F32) return mode_->dtype();
   return dtype_of(node_->result(i)->tensor().dtype).value_or(DType::Unknown);
 }
 

@@ -10,6 +10,7 @@
 // TRANSPOSE is added where an operator needs another order, and nowhere else.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -36,7 +37,7 @@ struct Tensor {
 
 // Integers of a value that is a float in the program.
 struct Integers {
-  Tensor tensor;  // i8
+  Tensor tensor;
   Quantization quantization;
 };
 
@@ -48,12 +49,12 @@ struct WeightIntegers {
   std::int32_t zero_point = 0;
 };
 
-// How a product's sums of i32 become integers of the result: a factor, or one for each channel of the result.
+// How a product's sums become integers of the result: a factor, or one for each channel of the result.
 struct ProductScales {
   std::int32_t a_zero = 0;
   std::int32_t b_zero = 0;
   std::vector<double> factors;  // empty for floats
-  std::int32_t result_zero = 0;
+  Quantization result = {};
 };
 
 struct IntegerFacts;
@@ -91,6 +92,9 @@ class Emitter {
   Tensor constant_number(double value, DType dtype);  // never quantized
   // `name` is of the program's constant; those that are made of it share it.
   Tensor constant(Constant constant, std::string_view name = {});
+  // Integers of 48 bits: rows of 6 bytes.
+  Tensor constant_i48(Constant bytes);
+  Tensor zero_i48();
   bool is_constant(const Tensor& tensor) const { return graph_.tensors[tensor.id].constant.has_value(); }
   // The data of a constant, as they lie in memory.
   const Constant& data(const Tensor& constant) const { return *graph_.tensors[constant.id].constant; }
@@ -157,7 +161,10 @@ class Emitter {
   std::optional<Constant> constant_floats(const Value& value);
   const TensorData* constant_data_of(const Value& value) const;
   Tensor requantize(const Integers& x, const Quantization& to);
-  Tensor look_up(const Tensor& x, const IntegerTable& table);
+  // The results of a function of each element, which makes a table for the two quantizations given to it.
+  using MakeTable =
+      std::function<std::optional<IntegerTable>(const Quantization& from, const Quantization& to)>;
+  std::optional<Tensor> look_up(const Integers& x, const Quantization& to, const MakeTable& make_table);
   // (x - x_zero) * factor + result_zero, with a factor for all or one for each element of the dimension that is last in
   // memory.
   Tensor rescale(const Tensor& x, std::int32_t x_zero, DType dtype, std::int32_t result_zero,

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -77,7 +78,8 @@ std::optional<Integers> Emitter::integers(const Value& value) {
     mode_ = mode;
     if (node != nullptr) begin(*node);
   } else if (facts_ != nullptr && facts_->integers.contains(&value)) {
-    integers_[&value] = {add_argument(value, DType::I8), facts_->integers.at(&value)};
+    integers_[&value] = {add_argument(value, facts_->integers.at(&value).dtype()),
+                         facts_->integers.at(&value)};
   }
   const auto made = integers_.find(&value);
   return made == integers_.end() ? std::nullopt : std::optional(made->second);
@@ -162,18 +164,21 @@ Tensor Emitter::integer_input(const Value& value) {
   const Quantization to = *mode_;
   if (const auto found = integers(value)) return requantize(*found, to);
   if (const auto floats = constant_floats(value)) {
+    const ScalarType dtype = to.bits == 8 ? ScalarType::I8 : ScalarType::I16;
+    const std::string what = fmt::format("quantized {} {} {}", to.scale, to.zero_point, to.bits);
     return constant(
-        weights::converted(fmt::format("quantized {} {}", to.scale, to.zero_point), {*floats}, ScalarType::I8,
-                           floats->sizes(), [to](std::span<weights::Bytes> inputs) {
-                             const std::span<const std::byte> bytes = inputs[0].view();
-                             std::vector<std::byte> made(bytes.size() / sizeof(float));
-                             for (std::size_t i = 0; i < made.size(); ++i) {
-                               float number = 0;
-                               std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
-                               made[i] = static_cast<std::byte>(quantized(number, to));
-                             }
-                             return made;
-                           }));
+        weights::converted(what, {*floats}, dtype, floats->sizes(), [to](std::span<weights::Bytes> inputs) {
+          const std::span<const std::byte> bytes = inputs[0].view();
+          const std::size_t width = static_cast<std::size_t>(to.bits) / 8;
+          std::vector<std::byte> made(bytes.size() / sizeof(float) * width);
+          for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+            float number = 0;
+            std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+            const std::int32_t integer = quantized(number, to);
+            std::memcpy(made.data() + i * width, &integer, width);  // the low bytes
+          }
+          return made;
+        }));
   }
   mode_.reset();
   const Tensor floats = input(value);
@@ -183,43 +188,92 @@ Tensor Emitter::integer_input(const Value& value) {
   return floats;
 }
 
-Tensor Emitter::look_up(const Tensor& x, const IntegerTable& table) {
-  const Tensor numbers = constant(weights::constant_of("", list_of<std::int8_t>(ScalarType::I8, table)));
-  return as(raw(Op::Table, {x, numbers}, DType::I8, graph_.tensors[x.id].shape), x.order);
+// TOSA's table of i16 gives i32 with 7 more bits, interpolated between entries of which two neighbors may differ by less
+// than 2^15: they are halved where they differ by more. Integers of 8 bits are widened if the result is.
+std::optional<Tensor> Emitter::look_up(const Integers& x, const Quantization& to,
+                                       const MakeTable& make_table) {
+  const auto apply = [&](const Tensor& tensor, const TensorData& table, DType dtype) {
+    return as(raw(Op::Table, {tensor, constant(weights::constant_of("", table))}, dtype,
+                  graph_.tensors[tensor.id].shape),
+              tensor.order);
+  };
+  const Quantization& from = x.quantization;
+  if (from.bits == 8 && to.bits == 8) {
+    const auto table = make_table(from, to);
+    if (!table) return std::nullopt;
+    const std::vector<std::int8_t> numbers(table->begin(), table->end());
+    return apply(x.tensor, list_of<std::int8_t>(ScalarType::I8, numbers), DType::I8);
+  }
+  constexpr double widening = 256;
+  const auto widened = [](const Quantization& narrow) {
+    return narrow.bits == 16 ? narrow : Quantization{.scale = narrow.scale / widening, .bits = 16};
+  };
+  const auto table = make_table(widened(from), widened(to));
+  if (!table) return std::nullopt;
+  constexpr std::int32_t max_slope = std::numeric_limits<std::int16_t>::max();
+  const bool is_steep = std::ranges::adjacent_find(*table, [](std::int32_t a, std::int32_t b) {
+                          return std::abs(a - b) > max_slope;
+                        }) != table->end();
+  std::vector<std::int16_t> numbers;
+  for (const std::int32_t number : *table)
+    numbers.push_back(static_cast<std::int16_t>(is_steep ? number >> 1 : number));
+  const Tensor wide =
+      from.bits == 16 ? x.tensor : rescale(x.tensor, from.zero_point, DType::I16, 0, widening);
+  const Tensor fine = apply(wide, list_of<std::int16_t>(ScalarType::I16, numbers), DType::I32);
+  const double factor = std::ldexp(to.bits == 16 ? 1 : 1 / widening, is_steep ? -6 : -7);
+  return rescale(fine, 0, to.dtype(), to.zero_point, factor);
 }
 
 Tensor Emitter::requantize(const Integers& x, const Quantization& to) {
-  return x.quantization == to ? x.tensor : look_up(x.tensor, table_between(x.quantization, to));
+  const Quantization& from = x.quantization;
+  if (from == to) return x.tensor;
+  if (from.bits == 8 && to.bits == 8) return *look_up(x, to, table_between);
+  return rescale(x.tensor, from.zero_point, to.dtype(), to.zero_point, from.scale / to.scale);
 }
 
 Tensor Emitter::rescale(const Tensor& x, std::int32_t x_zero, DType dtype, std::int32_t result_zero,
                         std::span<const double> factors) {
   std::vector<std::int32_t> multipliers;
   std::vector<std::int8_t> shifts;
+  const bool is_short = x.dtype == DType::I48;  // TOSA has multipliers of 16 bits for these
   for (const double factor : factors) {
-    const auto multiplier = multiplier_of(factor);
+    const auto multiplier = is_short ? multiplier_of(factor, 15) : multiplier_of(factor);
     if (!multiplier && !refusal_)
       refusal_ = Refusal{"quantization", fmt::format("a ratio of scales of {}", factor), "0 to 2^29"};
     multipliers.push_back(multiplier.value_or(Multiplier{}).multiplier);
     shifts.push_back(multiplier.value_or(Multiplier{}).shift);
   }
+  const std::vector<std::int16_t> short_ones(multipliers.begin(), multipliers.end());
   const Tensor multiplier =
-      constant(weights::constant_of("", list_of<std::int32_t>(ScalarType::I32, multipliers)));
+      constant(weights::constant_of("", is_short ? list_of<std::int16_t>(ScalarType::I16, short_ones)
+                                                 : list_of<std::int32_t>(ScalarType::I32, multipliers)));
   const Tensor shift = constant(weights::constant_of("", list_of<std::int8_t>(ScalarType::I8, shifts)));
+  const Tensor x_zeros = is_short ? zero_i48() : zero_point(x.dtype, x_zero);
   return as(
-      raw(Op::Rescale, {x, multiplier, shift, zero_point(x.dtype, x_zero), zero_point(dtype, result_zero)},
-          dtype, graph_.tensors[x.id].shape, RescaleBy{.per_channel = factors.size() > 1}),
+      raw(Op::Rescale, {x, multiplier, shift, x_zeros, zero_point(dtype, result_zero)}, dtype,
+          graph_.tensors[x.id].shape, RescaleBy{.scale32 = !is_short, .per_channel = factors.size() > 1}),
       x.order);
 }
 
 Tensor Emitter::product(Op op, std::span<const Tensor> operands, const ProductScales& scales,
                         const Shape& shape, Attributes attributes) {
+  const bool has_narrow_weights = operands[0].dtype == DType::I16 && op != Op::MatMul;
+  const DType wanted = has_narrow_weights ? DType::I8 : operands[0].dtype;
+  if (!refusal_ && operands[1].dtype != wanted)
+    refusal_ = Refusal{"dtype", std::string(name(operands[1].dtype)), std::string(name(wanted))};
   std::vector<Tensor> all(operands.begin(), operands.end());
   all.push_back(zero_point(operands[0].dtype, scales.a_zero));
   all.push_back(zero_point(operands[1].dtype, scales.b_zero));
   if (scales.factors.empty()) return raw(op, all, operands[0].dtype, shape, std::move(attributes));
-  return rescale(raw(op, all, DType::I32, shape, std::move(attributes)), 0, DType::I8, scales.result_zero,
-                 scales.factors);
+  const DType sums = operands[0].dtype == DType::I16 ? DType::I48 : DType::I32;
+  return rescale(raw(op, all, sums, shape, std::move(attributes)), 0, scales.result.dtype(),
+                 scales.result.zero_point, scales.factors);
+}
+
+Tensor Emitter::zero_i48() {
+  constexpr std::array<std::int8_t, 6> zero{};
+  return constant_i48(weights::constant_of(
+      "", make_data<std::int8_t>(ScalarType::I8, {1, std::int64_t{zero.size()}}, std::span(zero))));
 }
 
 Check Emitter::integer_result(const Tensor& tensor, const Quantization& quantization, std::size_t i) {

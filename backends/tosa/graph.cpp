@@ -11,9 +11,10 @@ namespace {
 constexpr std::uint32_t bit(DType dtype) {
   return 1U << static_cast<std::uint32_t>(dtype);
 }
-constexpr std::uint32_t floats = bit(DType::F32) | bit(DType::F16);
+constexpr std::uint32_t floats = bit(DType::F32) | bit(DType::F16) | bit(DType::BF16);
 constexpr std::uint32_t small_integers = bit(DType::I8) | bit(DType::I16);
 constexpr std::uint32_t integers = small_integers | bit(DType::I32);
+constexpr std::uint32_t images = floats | small_integers;
 constexpr std::uint32_t any = floats | integers | bit(DType::Bool);
 
 struct OpRow {
@@ -24,17 +25,17 @@ struct OpRow {
 // In the order of Op.
 constexpr std::array rows = {
     OpRow{"UNKNOWN", 0},
-    OpRow{"ARGMAX", floats | bit(DType::I8)},
-    OpRow{"AVG_POOL2D", floats | bit(DType::I8)},
-    OpRow{"CONV2D", floats | bit(DType::I8)},
-    OpRow{"CONV3D", floats | bit(DType::I8)},
-    OpRow{"DEPTHWISE_CONV2D", floats | bit(DType::I8)},
+    OpRow{"ARGMAX", images},
+    OpRow{"AVG_POOL2D", images},
+    OpRow{"CONV2D", images},
+    OpRow{"CONV3D", images},
+    OpRow{"DEPTHWISE_CONV2D", images},
     OpRow{"FFT2D", 0},
-    OpRow{"MATMUL", floats | bit(DType::I8)},
-    OpRow{"MAX_POOL2D", floats | bit(DType::I8)},
+    OpRow{"MATMUL", images},
+    OpRow{"MAX_POOL2D", images},
     OpRow{"RFFT2D", 0},
-    OpRow{"TRANSPOSE_CONV2D", floats | bit(DType::I8)},
-    OpRow{"CLAMP", floats | bit(DType::I8)},
+    OpRow{"TRANSPOSE_CONV2D", images},
+    OpRow{"CLAMP", images},
     OpRow{"ERF", floats},
     OpRow{"SIGMOID", floats},
     OpRow{"TANH", floats},
@@ -54,7 +55,7 @@ constexpr std::array rows = {
     OpRow{"MUL", floats | integers},
     OpRow{"POW", floats},
     OpRow{"SUB", floats | bit(DType::I32)},
-    OpRow{"TABLE", bit(DType::I8)},
+    OpRow{"TABLE", small_integers},
     OpRow{"ABS", floats | bit(DType::I32)},
     OpRow{"BITWISE_NOT", integers},
     OpRow{"CEIL", floats},
@@ -87,9 +88,9 @@ constexpr std::array rows = {
     OpRow{"TRANSPOSE", any},
     OpRow{"GATHER", floats | integers},
     OpRow{"SCATTER", floats | integers},
-    OpRow{"RESIZE", floats | bit(DType::I8)},
+    OpRow{"RESIZE", images},
     OpRow{"CAST", any},
-    OpRow{"RESCALE", integers},
+    OpRow{"RESCALE", integers | bit(DType::I48)},
     OpRow{"CONST", any},
     OpRow{"IDENTITY", any},
     OpRow{"CUSTOM", 0},
@@ -129,6 +130,8 @@ std::optional<DType> dtype_of(ScalarType type) {
       return DType::F32;
     case ScalarType::F16:
       return DType::F16;
+    case ScalarType::BF16:
+      return DType::BF16;
     default:
       return std::nullopt;
   }

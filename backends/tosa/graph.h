@@ -110,7 +110,7 @@ std::string_view name(Op op);  // the name in the specification: "CONV2D"
 std::string_view name(DType dtype);
 // Returns nullopt for types that TOSA does not have.
 std::optional<DType> dtype_of(ScalarType type);
-inline constexpr std::string_view known_types = "f32, f16, i32, i16, i8, bool";  // those of dtype_of()
+inline constexpr std::string_view known_types = "f32, f16, bf16, i32, i16, i8, bool";  // those of dtype_of()
 bool is_float(DType dtype);
 std::size_t bit_count(DType dtype);
 

@@ -1,6 +1,6 @@
 // Operands of products that are computed with integers: convolutions and products of matrices.
 //
-//   (x - x_zero) * (w - w_zero), summed up as i32, plus the bias; RESCALE by x_scale * w_scale / result_scale
+//   (x - x_zero) * (w - w_zero), summed up, plus the bias; RESCALE by x_scale * w_scale / result_scale
 #pragma once
 
 #include <string_view>
@@ -10,9 +10,9 @@
 namespace depute::tosa {
 
 struct IntegerProduct {
-  Tensor a;     // i8
-  Tensor b;     // i8
-  Tensor bias;  // i32: [channels] or [1]
+  Tensor a;     // i8 or i16
+  Tensor b;     // i8 or i16
+  Tensor bias;  // [channels] or [1], in the type of the sums: i32, or i48 of products with i16
   ProductScales scales;
   Quantization result;
 };

@@ -11,8 +11,7 @@
 namespace depute::tosa {
 namespace {
 
-constexpr std::int32_t least_i8 = std::numeric_limits<std::int8_t>::min();
-constexpr std::int32_t most_i8 = std::numeric_limits<std::int8_t>::max();
+constexpr std::int32_t step_i16 = 128;  // between the entries of a table
 
 float dequantized(std::int32_t integer, const Quantization& quantization) {
   return static_cast<float>(integer - quantization.zero_point) * static_cast<float>(quantization.scale);
@@ -31,11 +30,12 @@ std::vector<double> widened(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::int8_t quantized(float number, const Quantization& quantization) {
+std::int32_t quantized(float number, const Quantization& quantization) {
   const float steps = std::nearbyint(number * static_cast<float>(1 / quantization.scale));
   const float integer = steps + static_cast<float>(quantization.zero_point);
-  return static_cast<std::int8_t>(std::isnan(integer) ? least_i8
-                                                      : std::clamp<float>(integer, least_i8, most_i8));
+  if (std::isnan(integer)) return quantization.least();
+  return static_cast<std::int32_t>(
+      std::clamp(integer, static_cast<float>(quantization.least()), static_cast<float>(quantization.most())));
 }
 
 std::optional<Quantization> quantization_of(const Node& node) {
@@ -46,17 +46,22 @@ std::optional<Quantization> quantization_of(const Node& node) {
   const bool quantizes = node.op() == quantize_op;
   const TensorType& integers = quantizes ? node.result()->tensor() : call.tensor("input");
   const TensorType& floats = quantizes ? call.tensor("input") : node.result()->tensor();
-  if (integers.dtype != ScalarType::I8 || floats.dtype != ScalarType::F32) return std::nullopt;
+  const bool is_wide = integers.dtype == ScalarType::I16;
+  if ((integers.dtype != ScalarType::I8 && !is_wide) || floats.dtype != ScalarType::F32) return std::nullopt;
   const auto is = [&](std::string_view name, std::int32_t number) {
     return call[name].is_number() && call.number(name) == number;
   };
-  if (quantizes && (!is("quant_min", least_i8) || !is("quant_max", most_i8))) return std::nullopt;
+  Quantization made{.bits = is_wide ? 16 : 8};
+  const bool has_least = is("quant_min", made.least()) || (is_wide && is("quant_min", made.least() + 1));
+  if (quantizes && (!has_least || !is("quant_max", made.most()))) return std::nullopt;
   const double scale = call.number("scale");
   const double zero_point = call.number("zero_point");
-  if (!(scale > 0) || !std::isnormal(static_cast<float>(scale)) || zero_point < least_i8 ||
-      zero_point > most_i8)
+  if (!(scale > 0) || !std::isnormal(static_cast<float>(scale)) || zero_point < made.least() ||
+      zero_point > made.most() || (is_wide && zero_point != 0))
     return std::nullopt;
-  return Quantization{.scale = scale, .zero_point = static_cast<std::int32_t>(zero_point)};
+  made.scale = scale;
+  made.zero_point = static_cast<std::int32_t>(zero_point);
+  return made;
 }
 
 std::optional<std::vector<double>> numbers_of(const TensorData& data) {
@@ -74,6 +79,8 @@ std::optional<std::vector<double>> numbers_of(const TensorData& data) {
       return widened<std::int64_t>(bytes);
     case ScalarType::I32:
       return widened<std::int32_t>(bytes);
+    case ScalarType::I16:
+      return widened<std::int16_t>(bytes);
     case ScalarType::I8:
       return widened<std::int8_t>(bytes);
     default:
@@ -83,10 +90,12 @@ std::optional<std::vector<double>> numbers_of(const TensorData& data) {
 
 std::optional<IntegerTable> table_of(const Node& node, const Value& operand, const Quantization& of_operand,
                                      const Quantization& of_result, const ContentOf& constant_of) {
-  constexpr std::int64_t count = most_i8 - least_i8 + 1;
   std::vector<float> numbers;
-  for (std::int32_t integer = least_i8; integer <= most_i8; ++integer)
+  const std::int32_t step = of_operand.bits == 8 ? 1 : step_i16;
+  const std::int32_t last = of_operand.bits == 8 ? of_operand.most() : of_operand.most() + 1;
+  for (std::int32_t integer = of_operand.least(); integer <= last; integer += step)
     numbers.push_back(dequantized(integer, of_operand));
+  const auto count = static_cast<std::int64_t>(numbers.size());
   Graph graph;
   std::vector<std::pair<const Value*, RuntimeValue>> contents;
   const auto input = [&](const Value* value) -> Argument {
@@ -113,16 +122,15 @@ std::optional<IntegerTable> table_of(const Node& node, const Value& operand, con
     return std::nullopt;
   const auto results = numbers_of(std::get<TensorData>((*computed)[0]));
   if (!results || results->size() != static_cast<std::size_t>(count)) return std::nullopt;
-  IntegerTable table{};
-  std::ranges::transform(*results, table.begin(),
-                         [&](double number) { return quantized(static_cast<float>(number), of_result); });
+  IntegerTable table;
+  for (const double number : *results) table.push_back(quantized(static_cast<float>(number), of_result));
   return table;
 }
 
 IntegerTable table_between(const Quantization& from, const Quantization& to) {
-  IntegerTable table{};
-  for (std::int32_t integer = least_i8; integer <= most_i8; ++integer)
-    table[static_cast<std::size_t>(integer - least_i8)] = quantized(dequantized(integer, from), to);
+  IntegerTable table;
+  for (std::int32_t integer = from.least(); integer <= from.most(); ++integer)
+    table.push_back(quantized(dequantized(integer, from), to));
   return table;
 }
 

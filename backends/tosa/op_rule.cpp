@@ -47,9 +47,6 @@ Check check_generally(const Node& node) {
   return {};
 }
 
-constexpr std::string_view not_quantized = "a result that is not only quantized, with one scale";
-constexpr std::string_view not_dequantized = "an operand without integers";
-
 // The scale that all operands and the result have. Operands with other scales are changed to the one that is wanted.
 std::optional<Quantization> common_scale(Emitter& emit, const Node& node) {
   std::optional<Quantization> common;
@@ -75,14 +72,14 @@ Check in_integers(Emitter& emit, const OpRule& rule, const OpCall& call) {
       return refuse_integers("an op without a form for integers");
     case IntegerForm::SameScale: {
       const auto scale = common_scale(emit, node);
-      if (!scale) return refuse_integers(not_dequantized);
+      if (!scale) return refuse_integers(no_integers);
       emit.compute_in(*scale);
       return rule.translate(emit, call);
     }
     case IntegerForm::Clamp: {
       const auto x = emit.integers(*node.operand(0));
       const auto scale = emit.wanted(*node.result());
-      if (!x || !scale) return refuse_integers(x ? not_quantized : not_dequantized);
+      if (!x || !scale) return refuse_integers(x ? not_quantized : no_integers);
       if (x->quantization != *scale) return translate_by_table(emit, call);
       emit.compute_in(*scale);
       return rule.translate(emit, call);
@@ -153,10 +150,13 @@ Check translate_by_table(Emitter& emit, const OpCall& call) {
   }
   if (varying == nullptr) return refuse_integers("operands that are constants");
   const auto x = emit.integers(*varying);
-  if (!x || x->tensor.shape != emit.result_shape()) return refuse_integers(not_dequantized);
-  const auto table = table_of(node, *varying, x->quantization, *result, constant_of);
-  if (!table) return refuse_integers("a function without a reference kernel");
-  return emit.integer_result(emit.look_up(x->tensor, *table), *result);
+  if (!x || x->tensor.shape != emit.result_shape()) return refuse_integers(no_integers);
+  const auto table = [&](const Quantization& from, const Quantization& to) {
+    return table_of(node, *varying, from, to, constant_of);
+  };
+  const auto made = emit.look_up(*x, *result, table);
+  if (!made) return refuse_integers("a function without a reference kernel");
+  return emit.integer_result(*made, *result);
 }
 
 std::vector<const Node*> integer_partners(const Node& node, const Program& program, const Method& method,
@@ -188,7 +188,8 @@ bool is_scale_op(Name op) {
 }
 
 Check refuse_integers(std::string_view reason) {
-  return Refusal{"quantization", std::string(reason), "i8 that is dequantized, computed with and quantized"};
+  return Refusal{"quantization", std::string(reason),
+                 "i8 or i16 that is dequantized, computed with and quantized"};
 }
 
 Check refuse_argument(const OpCall& call, std::string_view name, std::string_view allowed) {

@@ -76,6 +76,8 @@ std::vector<const Node*> integer_partners(const Node& node, const Program& progr
 bool is_scale_op(Name op);
 
 // --- refusals that several rules share
+inline constexpr std::string_view no_integers = "an operand without integers";
+inline constexpr std::string_view not_quantized = "a result that is not only quantized, with one scale";
 Check refuse_integers(std::string_view reason);
 Check refuse_argument(const OpCall& call, std::string_view name, std::string_view allowed);
 

@@ -5,13 +5,12 @@
 namespace depute::tosa {
 namespace {
 
-constexpr int bits = 31;
 constexpr int min_shift = 2;
 constexpr int max_shift = 62;
 
 }  // namespace
 
-std::optional<Multiplier> multiplier_of(double factor) {
+std::optional<Multiplier> multiplier_of(double factor, int bits) {
   if (!(factor > 0) || std::isinf(factor)) return std::nullopt;
   int exponent = 0;
   const double fraction = std::frexp(factor, &exponent);  // 0.5 to 1

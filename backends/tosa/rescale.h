@@ -13,8 +13,8 @@ struct Multiplier {
   std::int8_t shift = 0;
 };
 
-// Returns the multiplier of 31 bits that is nearest to the factor. TOSA's shifts are from 2 to 62: a smaller factor has
-// fewer bits, and 2^29 or more, 0, negative numbers and NaN have none.
-std::optional<Multiplier> multiplier_of(double factor);
+// Returns the multiplier of 31 bits, or of 15 for integers of 48, that is nearest to the factor. TOSA's shifts are from 2 to
+// 62: a smaller factor has fewer bits, and one whose shift would be less, 0, negative numbers and NaN have none.
+std::optional<Multiplier> multiplier_of(double factor, int bits = 31);
 
 }  // namespace depute::tosa

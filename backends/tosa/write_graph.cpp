@@ -159,7 +159,9 @@ class Writer {
   }
 
   std::uint32_t accumulator(const TosaOp& op) const {
-    return static_cast<std::uint32_t>(is_float(graph_.tensors[op.inputs[0]].dtype) ? DType::F32 : DType::I32);
+    const DType dtype = graph_.tensors[op.inputs[0]].dtype;
+    const DType integers = dtype == DType::I16 && op.op != Op::AvgPool2d ? DType::I48 : DType::I32;
+    return static_cast<std::uint32_t>(is_float(dtype) ? DType::F32 : integers);
   }
 
   Offset<void> attribute_of(const TosaOp& op) {

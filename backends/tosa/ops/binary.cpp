@@ -210,6 +210,16 @@ Check bitwise(Emitter& emit, const OpCall& call) {
   return emit.result(emit.add(dtype == DType::Bool ? of_bools : of_bits, {a, b}));
 }
 
+// Numbers of bits are within the type, as normalization makes sure.
+template <Op op>
+Check shift(Emitter& emit, const OpCall& call) {
+  const DType dtype = emit.result_dtype();
+  const Tensor a = emit.cast(emit.operand(call, "self", dtype), dtype);
+  const Tensor b = emit.cast(emit.operand(call, "other", dtype), dtype);
+  if (op == Op::ArithmeticRightShift) return emit.result(emit.add(op, {a, b}, Shift{}));
+  return emit.result(emit.add(op, {a, b}));
+}
+
 enum class Side : std::uint8_t { AsGiven, Swapped };
 
 template <Op op, Side side = Side::AsGiven, bool is_negated = false>
@@ -310,6 +320,10 @@ std::optional<WideOperand> wide_operand(Emitter& emit, const OpCall& call, std::
   return operand;
 }
 
+int bits_of(const WideOperand& operand) {
+  return operand.integers ? operand.integers->quantization.bits : 8;
+}
+
 double largest(std::span<const float> numbers) {
   double result = 0;
   for (const float number : numbers) result = std::max(result, std::abs(static_cast<double>(number)));
@@ -328,10 +342,13 @@ Tensor widened(Emitter& emit, const WideOperand& operand, double scale) {
       "", make_data<std::int32_t>(ScalarType::I32, operand.sizes, std::span<const std::int32_t>(integers))));
 }
 
-constexpr std::string_view no_integers = "an operand that has no integers and is no constant";
-constexpr std::string_view no_scale = "a result that is not only quantized, with one scale";
+// A scale that is finer than the operands' by as many bits as fit into i32 with their sum.
+double fine_scale(const WideOperand& a, const WideOperand& b) {
+  const int spare = 27 - std::max(bits_of(a), bits_of(b));
+  return std::max(std::ldexp(std::max(a.scale, b.scale), -spare),
+                  std::ldexp(std::max(largest(a.numbers), largest(b.numbers)), -28));
+}
 
-// Both operands in multiples of a scale that is finer than theirs by 19 bits, so that their sum fits into i32.
 template <Op op>
 Check sum_of_two(Emitter& emit, const OpCall& call) {
   if (!translate_by_table(emit, call)) return {};
@@ -340,14 +357,13 @@ Check sum_of_two(Emitter& emit, const OpCall& call) {
   auto a = wide_operand(emit, call, "self");
   auto b = wide_operand(emit, call, "other");
   const double alpha = call.number("alpha");
-  if (!result || !a || !b || alpha == 0) return refuse_integers(result ? no_integers : no_scale);
+  if (!result || !a || !b || alpha == 0) return refuse_integers(result ? no_integers : not_quantized);
   b->scale *= std::abs(alpha);
   for (float& number : b->numbers) number *= static_cast<float>(std::abs(alpha));
-  const double scale = std::max(std::ldexp(std::max(a->scale, b->scale), -19),
-                                std::ldexp(std::max(largest(a->numbers), largest(b->numbers)), -28));
+  const double scale = fine_scale(*a, *b);
   constexpr Op other = op == Op::Add ? Op::Sub : Op::Add;
   const Tensor sum = emit.add(alpha > 0 ? op : other, {widened(emit, *a, scale), widened(emit, *b, scale)});
-  return emit.integer_result(emit.rescale(sum, 0, DType::I8, result->zero_point, scale / result->scale),
+  return emit.integer_result(emit.rescale(sum, 0, result->dtype(), result->zero_point, scale / result->scale),
                              *result);
 }
 
@@ -358,26 +374,40 @@ Check product_of_two(Emitter& emit, const OpCall& call) {
   const auto result = emit.wanted(*call.node()->result());
   auto a = wide_operand(emit, call, "self");
   auto b = wide_operand(emit, call, "other");
-  if (!result || !a || !b) return refuse_integers(result ? no_integers : no_scale);
+  if (!result || !a || !b) return refuse_integers(result ? no_integers : not_quantized);
   for (WideOperand* operand : {&*a, &*b}) {
     if (!operand->integers) operand->scale = std::max(largest(operand->numbers), 1e-30) / 32767;
   }
   const Tensor product = emit.mul(widened(emit, *a, a->scale), widened(emit, *b, b->scale));
   return emit.integer_result(
-      emit.rescale(product, 0, DType::I8, result->zero_point, a->scale * b->scale / result->scale), *result);
+      emit.rescale(product, 0, result->dtype(), result->zero_point, a->scale * b->scale / result->scale),
+      *result);
 }
 
 // In the result's scale, since the order of numbers stays when they are quantized.
 template <Op op>
 Check extreme_of_two(Emitter& emit, const OpCall& call) {
   const auto result = emit.wanted(*call.node()->result());
-  if (!result) return refuse_integers(no_scale);
+  if (!result) return refuse_integers(not_quantized);
   emit.compute_in(*result);
   const auto wide = [&](std::string_view name) {
     return emit.rescale(emit.input(call, name), 0, DType::I32, 0, 1);
   };
   const Tensor made = emit.add(op, {wide("self"), wide("other")});
-  return emit.integer_result(emit.rescale(made, 0, DType::I8, 0, 1), *result);
+  return emit.integer_result(emit.rescale(made, 0, result->dtype(), 0, 1), *result);
+}
+
+// Both operands in multiples of one scale, finer than theirs.
+template <Op op, Side side = Side::AsGiven, bool is_negated = false>
+Check compare_integers(Emitter& emit, const OpCall& call) {
+  const auto a = wide_operand(emit, call, "self");
+  const auto b = wide_operand(emit, call, "other");
+  if (!a || !b || (!a->integers && !b->integers)) return refuse_integers(no_integers);
+  const double scale = fine_scale(*a, *b);
+  const Tensor x = widened(emit, *a, scale);
+  const Tensor y = widened(emit, *b, scale);
+  const Tensor result = side == Side::Swapped ? emit.compare(op, y, x) : emit.compare(op, x, y);
+  return emit.result(is_negated ? emit.add(Op::LogicalNot, {result}) : result);
 }
 
 }  // namespace
@@ -400,25 +430,61 @@ std::span<const OpRule> binary() {
       {.op = "aten.bitwise_or.Tensor", .translate = bitwise<LogicalOr, BitwiseOr>},
       {.op = "aten.bitwise_xor.Scalar", .translate = bitwise<LogicalXor, BitwiseXor>},
       {.op = "aten.bitwise_xor.Tensor", .translate = bitwise<LogicalXor, BitwiseXor>},
+      {.op = "aten.bitwise_left_shift.Tensor",
+       .conditions = "integers",
+       .translate = shift<LogicalLeftShift>},
+      {.op = "aten.bitwise_right_shift.Tensor",
+       .conditions = "integers",
+       .translate = shift<ArithmeticRightShift>},
       {.op = "aten.clamp.Tensor", .translate = clamp_by_tensors},
       {.op = "aten.div.Scalar", .conditions = "floats", .translate = div, .integers = IntegerForm::Table},
       {.op = "aten.div.Tensor", .conditions = "floats", .translate = div, .integers = IntegerForm::Table},
       {.op = "aten.div.Tensor_mode", .translate = div_by_mode},
-      {.op = "aten.eq.Scalar", .translate = compare<Equal>},
-      {.op = "aten.eq.Tensor", .translate = compare<Equal>},
+      {.op = "aten.eq.Scalar",
+       .translate = compare<Equal>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Equal>},
+      {.op = "aten.eq.Tensor",
+       .translate = compare<Equal>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Equal>},
       {.op = "aten.fmod.Scalar", .translate = rest<Rounded::TowardsZero>},
       {.op = "aten.fmod.Tensor", .translate = rest<Rounded::TowardsZero>},
-      {.op = "aten.ge.Scalar", .translate = compare<GreaterEqual>},
-      {.op = "aten.ge.Tensor", .translate = compare<GreaterEqual>},
-      {.op = "aten.gt.Scalar", .translate = compare<Greater>},
-      {.op = "aten.gt.Tensor", .translate = compare<Greater>},
-      {.op = "aten.le.Scalar", .translate = compare<GreaterEqual, swapped>},
-      {.op = "aten.le.Tensor", .translate = compare<GreaterEqual, swapped>},
+      {.op = "aten.ge.Scalar",
+       .translate = compare<GreaterEqual>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<GreaterEqual>},
+      {.op = "aten.ge.Tensor",
+       .translate = compare<GreaterEqual>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<GreaterEqual>},
+      {.op = "aten.gt.Scalar",
+       .translate = compare<Greater>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Greater>},
+      {.op = "aten.gt.Tensor",
+       .translate = compare<Greater>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Greater>},
+      {.op = "aten.le.Scalar",
+       .translate = compare<GreaterEqual, swapped>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<GreaterEqual, swapped>},
+      {.op = "aten.le.Tensor",
+       .translate = compare<GreaterEqual, swapped>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<GreaterEqual, swapped>},
       {.op = "aten.logical_and.default", .translate = logical<LogicalAnd>},
       {.op = "aten.logical_or.default", .translate = logical<LogicalOr>},
       {.op = "aten.logical_xor.default", .translate = logical<LogicalXor>},
-      {.op = "aten.lt.Scalar", .translate = compare<Greater, swapped>},
-      {.op = "aten.lt.Tensor", .translate = compare<Greater, swapped>},
+      {.op = "aten.lt.Scalar",
+       .translate = compare<Greater, swapped>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Greater, swapped>},
+      {.op = "aten.lt.Tensor",
+       .translate = compare<Greater, swapped>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Greater, swapped>},
       {.op = "aten.maximum.default",
        .translate = binary<Maximum>,
        .integers = IntegerForm::Own,
@@ -435,8 +501,14 @@ std::span<const OpRule> binary() {
        .translate = mul,
        .integers = IntegerForm::Own,
        .translate_integers = product_of_two},
-      {.op = "aten.ne.Scalar", .translate = compare<Equal, Side::AsGiven, true>},
-      {.op = "aten.ne.Tensor", .translate = compare<Equal, Side::AsGiven, true>},
+      {.op = "aten.ne.Scalar",
+       .translate = compare<Equal, Side::AsGiven, true>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Equal, Side::AsGiven, true>},
+      {.op = "aten.ne.Tensor",
+       .translate = compare<Equal, Side::AsGiven, true>,
+       .integers = IntegerForm::Own,
+       .translate_integers = compare_integers<Equal, Side::AsGiven, true>},
       {.op = "aten.pow.Scalar", .conditions = "floats", .translate = power},
       {.op = "aten.pow.Tensor_Tensor",
        .conditions = "floats",

@@ -149,8 +149,6 @@ Check check_sizes(const OpCall& call, const Convolution& c) {
 Check convolve(Emitter& emit, const OpCall& call, Convolution& c, Tensor& made) {
   c.groups = call.integer("groups");
   if (c.x.rank() < 3 || c.x.rank() > 5) return Refusal{"rank", std::to_string(c.x.rank()), "3 to 5"};
-  if (c.weight.dtype != c.x.dtype)
-    return Refusal{"dtype", std::string(name(c.weight.dtype)), std::string(name(c.x.dtype))};
   const std::size_t given = c.x.rank() - 2;
   const auto list = [&](std::string_view name, std::int64_t otherwise) {
     std::vector<std::int64_t> numbers;

@@ -296,24 +296,33 @@ Check index_put(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> gather() {
-  constexpr OpClass move = OpClass::Move;
   static constexpr OpRule rules[] = {
-      {.op = "aten.diagonal.default", .op_class = move, .translate = diagonal},
-      {.op = "aten.embedding.default", .conditions = "indices of i32, or constant", .translate = embedding},
-      {.op = "aten.gather.default", .conditions = "an index of i32, or constant", .translate = gather},
+      {.op = "aten.diagonal.default", .translate = diagonal, .integers = IntegerForm::SameScale},
+      {.op = "aten.embedding.default",
+       .conditions = "indices of i32, or constant",
+       .translate = embedding,
+       .integers = IntegerForm::SameScale},
+      {.op = "aten.gather.default",
+       .conditions = "an index of i32, or constant",
+       .translate = gather,
+       .integers = IntegerForm::SameScale},
       {.op = "aten.index.Tensor",
        .conditions = "indices of i32, or constant, of dimensions that follow one another",
-       .translate = index},
+       .translate = index,
+       .integers = IntegerForm::SameScale},
       {.op = "aten.index_copy.default",
        .conditions = "a constant index without repetitions",
-       .translate = index_copy},
+       .translate = index_copy,
+       .integers = IntegerForm::SameScale},
       {.op = "aten.index_put.default",
        .conditions = "a constant index of the first dimension without repetitions; no accumulation",
-       .translate = index_put},
+       .translate = index_put,
+       .integers = IntegerForm::SameScale},
       {.op = "aten.index_select.default",
        .conditions = "an index of i32, or constant",
-       .translate = index_select},
-      {.op = "aten.unfold.default", .op_class = move, .translate = unfold},
+       .translate = index_select,
+       .integers = IntegerForm::SameScale},
+      {.op = "aten.unfold.default", .translate = unfold, .integers = IntegerForm::SameScale},
   };
   return rules;
 }

@@ -183,11 +183,12 @@ Tensor rescaled_average(Emitter& emit, const Average& average, const Quantizatio
   const Order order = channels_last_order(average.result.size());
   Shape result;
   for (const std::uint8_t dim : order) result.push_back(average.result[dim]);
-  const Tensor operands[] = {channels_last(emit, average.x), ones, emit.zero_point(DType::I32)};
+  const Tensor bias = from.bits == 16 ? emit.zero_i48() : emit.zero_point(DType::I32);
+  const Tensor operands[] = {channels_last(emit, average.x), ones, bias};
   const ProductScales scales = {
       .a_zero = from.zero_point,
       .factors = {average.factor * from.scale / to.scale / static_cast<double>(area)},
-      .result_zero = to.zero_point};
+      .result = to};
   return emit.as(emit.product(Op::DepthwiseConv2d, operands, scales, result, window_of(average.slides)),
                  order);
 }
@@ -196,9 +197,7 @@ template <ReadAverage read>
 Check average_of_integers(Emitter& emit, const OpCall& call) {
   const auto x = emit.integers(*call.value("self"));
   const auto scale = emit.wanted(*call.node()->result());
-  if (!x || !scale)
-    return refuse_integers(x ? "a result that is not only quantized, with one scale"
-                             : "an operand without integers");
+  if (!x || !scale) return refuse_integers(x ? not_quantized : no_integers);
   emit.compute_in(x->quantization);
   Average average;
   DEPUTE_REFUSE_IF(read(emit, call, average));

@@ -10,7 +10,7 @@ namespace {
 Check quantize_in_integers(Emitter& emit, const OpCall& call) {
   const auto x = emit.integers(*call.value("input"));
   const auto quantization = quantization_of(*call.node());
-  if (!x || !quantization) return refuse_integers("an operand without integers");
+  if (!x || !quantization) return refuse_integers(no_integers);
   return emit.result(emit.reshape(emit.requantize(*x, *quantization), emit.result_shape()));
 }
 

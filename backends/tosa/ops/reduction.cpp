@@ -42,21 +42,26 @@ Check mean(Emitter& emit, const OpCall& call) {
   return result(emit, emit.mean(x, dimensions(call, "dim", x.rank())));
 }
 
+// The sum of so many integers and a sign fits into i32 if they are multiplied by this.
+double sum_fraction(const Quantization& quantization, std::int64_t count) {
+  const double max_count = std::ldexp(1, 31 - quantization.bits);
+  return std::min(1.0, max_count / static_cast<double>(count));
+}
+
 // The sum of all elements as i32, and its scale; or the mean's.
 template <bool is_mean>
 Check total_of_integers(Emitter& emit, const OpCall& call) {
   const auto x = emit.integers(*call.value("self"));
   const auto scale = emit.wanted(*call.node()->result());
-  if (!x || !scale)
-    return refuse_integers(x ? "a result that is not quantized" : "an operand without integers");
+  if (!x || !scale) return refuse_integers(x ? not_quantized : no_integers);
   const auto dims = dimensions(call, "dim", x->tensor.rank());
   std::int64_t count = 1;
   for (const std::size_t dim : dims) count *= x->tensor.shape[dim];
-  constexpr std::int64_t max_count = std::int64_t{1} << 23;  // sums of 8 bits and a sign stay within i32
-  if (count > max_count) return refuse_integers("sums of more than 2^23 elements");
-  const Tensor wide = emit.rescale(x->tensor, x->quantization.zero_point, DType::I32, 0, 1);
-  const double factor = x->quantization.scale / scale->scale / (is_mean ? static_cast<double>(count) : 1);
-  return emit.integer_result(emit.rescale(emit.sum(wide, dims), 0, DType::I8, scale->zero_point, factor),
+  const double fraction = sum_fraction(x->quantization, count);
+  const Tensor wide = emit.rescale(x->tensor, x->quantization.zero_point, DType::I32, 0, fraction);
+  const double factor =
+      x->quantization.scale / scale->scale / fraction / (is_mean ? static_cast<double>(count) : 1);
+  return emit.integer_result(emit.rescale(emit.sum(wide, dims), 0, scale->dtype(), scale->zero_point, factor),
                              *scale);
 }
 
@@ -266,19 +271,35 @@ Check batch_norm(Emitter& emit, const OpCall& call) {
 }
 
 // Adds the tensor to itself, moved by 1, 2, 4, ... elements. A product with a triangle of ones would spread infinities.
+Tensor running_sums(Emitter& emit, const Tensor& x, std::size_t dim) {
+  Tensor sums = x;
+  for (std::int64_t distance = 1; distance < x.shape[dim]; distance *= 2) {
+    std::vector<std::int64_t> widths(2 * x.rank(), 0);
+    widths[2 * dim] = distance;
+    const Tensor moved = emit.pad(emit.slice(sums, dim, 0, x.shape[dim] - distance), widths, 0);
+    sums = emit.add(Op::Add, {sums, moved});
+  }
+  return sums;
+}
+
 Check cumsum(Emitter& emit, const OpCall& call) {
   Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
   if (x.rank() == 0) return emit.result(x);
   const std::size_t dim = dimension(call, "dim", x.rank());
   const DType computed = is_float(x.dtype) ? DType::F32 : DType::I32;
-  x = emit.cast(x, computed);
-  for (std::int64_t distance = 1; distance < x.shape[dim]; distance *= 2) {
-    std::vector<std::int64_t> widths(2 * x.rank(), 0);
-    widths[2 * dim] = distance;
-    const Tensor moved = emit.pad(emit.slice(x, dim, 0, x.shape[dim] - distance), widths, 0);
-    x = emit.add(Op::Add, {x, moved});
-  }
-  return emit.result(emit.cast(x, emit.result_dtype()));
+  return emit.result(emit.cast(running_sums(emit, emit.cast(x, computed), dim), emit.result_dtype()));
+}
+
+Check cumsum_of_integers(Emitter& emit, const OpCall& call) {
+  const auto x = emit.integers(*call.value("self"));
+  const auto scale = emit.wanted(*call.node()->result());
+  if (!x || !scale || x->tensor.rank() == 0) return refuse_integers(x ? not_quantized : no_integers);
+  const std::size_t dim = dimension(call, "dim", x->tensor.rank());
+  const double fraction = sum_fraction(x->quantization, x->tensor.shape[dim]);
+  const Tensor wide = emit.rescale(x->tensor, x->quantization.zero_point, DType::I32, 0, fraction);
+  const double factor = x->quantization.scale / scale->scale / fraction;
+  const Tensor sums = running_sums(emit, wide, dim);
+  return emit.integer_result(emit.rescale(sums, 0, scale->dtype(), scale->zero_point, factor), *scale);
 }
 
 }  // namespace
@@ -300,8 +321,9 @@ std::span<const OpRule> reduction() {
       {.op = "aten.any.dim", .translate = of_bools_of_dim<ReduceAny>},
       {.op = "aten.any.dims", .translate = of_bools<ReduceAny>},
       {.op = "aten.cumsum.default",
-       .conditions = "f32; at most 1024 elements along dim",
-       .translate = cumsum},
+       .translate = cumsum,
+       .integers = IntegerForm::Own,
+       .translate_integers = cumsum_of_integers},
       {.op = "aten.max.dim",
        .conditions = "result 0 alone",
        .translate = extreme_of_dim<ReduceMax>,

@@ -78,10 +78,14 @@ std::optional<Scaling> nearest(std::int64_t in, std::int64_t out, const Fraction
   return scaling;
 }
 
-Check resize(Emitter& emit, const OpCall& call, ResizeMode mode) {
+// `made` are multiples of 1 / factor: RESIZE does not divide integers between which it interpolates.
+struct Resized {
+  Tensor made;
+  double factor = 1;
+};
+
+Check resize(Emitter& emit, const OpCall& call, ResizeMode mode, Tensor x, Resized& resized) {
   const bool align_corners = mode == ResizeMode::Bilinear && call.boolean("align_corners");
-  Tensor x = emit.input(call, "input");
-  if (!is_float(x.dtype)) return Refusal{"dtype", std::string(name(x.dtype)), "floats"};
   const Shape target = emit.result_shape();
   Shape made = target;
   std::array<Scaling, 2> scalings;
@@ -107,21 +111,51 @@ Check resize(Emitter& emit, const OpCall& call, ResizeMode mode) {
                      "a factor that RESIZE has"};
     scalings[i] = *scaling;
   }
-  if (x.shape == made) return emit.result(emit.expand(x, target));
+  if (x.shape == made) {
+    resized.made = emit.expand(x, target);
+    return {};
+  }
   const auto [y, z] = scalings;
   const Order order = channels_last_order(4);
   Shape sizes;
   for (const std::uint8_t dim : order) sizes.push_back(made[dim]);
+  const bool is_summed = mode == ResizeMode::Bilinear && !is_float(x.dtype);
+  const DType of_integers = x.dtype == DType::I16 ? DType::I48 : DType::I32;
+  const DType sums = is_summed ? of_integers : x.dtype;
   const Tensor image = emit.raw(Op::Resize,
                                 {channels_last(emit, x), emit.shape({y.n, y.d, z.n, z.d}),
                                  emit.shape({y.offset, z.offset}), emit.shape({y.border, z.border})},
-                                x.dtype, sizes, ResizeBy{mode});
-  return emit.result(emit.expand(emit.as(image, order), target));
+                                sums, sizes, ResizeBy{mode});
+  resized.made = emit.expand(emit.as(image, order), target);
+  if (is_summed) resized.factor = 1 / static_cast<double>(y.n * z.n);
+  return {};
 }
 
 template <ResizeMode mode>
-Check resized(Emitter& emit, const OpCall& call) {
-  return resize(emit, call, mode);
+Check resize_floats(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.input(call, "input");
+  if (!is_float(x.dtype)) return Refusal{"dtype", std::string(name(x.dtype)), "floats"};
+  Resized resized;
+  DEPUTE_REFUSE_IF(resize(emit, call, mode, x, resized));
+  return emit.result(resized.made);
+}
+
+template <ResizeMode mode>
+Check resize_integers(Emitter& emit, const OpCall& call) {
+  const auto x = emit.integers(*call.value("input"));
+  const auto wanted = emit.wanted(*call.node()->result());
+  if (!x) return refuse_integers(no_integers);
+  const Quantization scale = wanted.value_or(x->quantization);
+  Resized resized;
+  DEPUTE_REFUSE_IF(resize(emit, call, mode, x->tensor, resized));
+  if (resized.made.dtype == x->tensor.dtype)
+    return emit.integer_result(emit.requantize({resized.made, x->quantization}, scale), scale);
+  // Sums of weights that are 1 / factor together.
+  const double factor = resized.factor * x->quantization.scale / scale.scale;
+  const auto zero = static_cast<std::int32_t>(std::nearbyint(x->quantization.zero_point / resized.factor));
+  const Tensor centered =
+      zero == 0 ? resized.made : emit.add(Op::Sub, resized.made, static_cast<double>(zero));
+  return emit.integer_result(emit.rescale(centered, 0, scale.dtype(), scale.zero_point, factor), scale);
 }
 
 }  // namespace
@@ -130,10 +164,14 @@ std::span<const OpRule> resize() {
   static constexpr OpRule rules[] = {
       {.op = "aten.upsample_bilinear2d.vec",
        .conditions = "floats",
-       .translate = resized<ResizeMode::Bilinear>},
+       .translate = resize_floats<ResizeMode::Bilinear>,
+       .integers = IntegerForm::Own,
+       .translate_integers = resize_integers<ResizeMode::Bilinear>},
       {.op = "aten.upsample_nearest2d.vec",
        .conditions = "floats",
-       .translate = resized<ResizeMode::Nearest>},
+       .translate = resize_floats<ResizeMode::Nearest>,
+       .integers = IntegerForm::Own,
+       .translate_integers = resize_integers<ResizeMode::Nearest>},
   };
   return rules;
 }

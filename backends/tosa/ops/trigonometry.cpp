@@ -127,12 +127,30 @@ Check in_f32(Emitter& emit, const OpCall& call) {
 
 std::span<const OpRule> trigonometry() {
   static constexpr OpRule rules[] = {
-      {.op = "aten.acos.default", .conditions = "floats", .translate = in_f32<arc_cosine>},
-      {.op = "aten.acosh.default", .conditions = "floats", .translate = in_f32<hyperbolic_arc_cosine>},
-      {.op = "aten.asin.default", .conditions = "floats", .translate = in_f32<arc_sine>},
-      {.op = "aten.asinh.default", .conditions = "floats", .translate = in_f32<hyperbolic_arc_sine>},
-      {.op = "aten.atan.default", .conditions = "floats", .translate = in_f32<arc_tangent>},
-      {.op = "aten.atanh.default", .conditions = "floats", .translate = in_f32<hyperbolic_arc_tangent>},
+      {.op = "aten.acos.default",
+       .conditions = "floats",
+       .translate = in_f32<arc_cosine>,
+       .integers = IntegerForm::Table},
+      {.op = "aten.acosh.default",
+       .conditions = "floats",
+       .translate = in_f32<hyperbolic_arc_cosine>,
+       .integers = IntegerForm::Table},
+      {.op = "aten.asin.default",
+       .conditions = "floats",
+       .translate = in_f32<arc_sine>,
+       .integers = IntegerForm::Table},
+      {.op = "aten.asinh.default",
+       .conditions = "floats",
+       .translate = in_f32<hyperbolic_arc_sine>,
+       .integers = IntegerForm::Table},
+      {.op = "aten.atan.default",
+       .conditions = "floats",
+       .translate = in_f32<arc_tangent>,
+       .integers = IntegerForm::Table},
+      {.op = "aten.atanh.default",
+       .conditions = "floats",
+       .translate = in_f32<hyperbolic_arc_tangent>,
+       .integers = IntegerForm::Table},
   };
   return rules;
 }
