@@ -4,6 +4,7 @@
 //   translate -> write_graph -> Vela -> write_payload
 #pragma once
 
+#include "backends/tosa/tosa_backend.h"
 #include "depute/backend/backend.h"
 
 namespace depute::ethosu {
@@ -20,6 +21,7 @@ class EthosUBackend : public Backend {
   std::string_view id() const override { return backend_id; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
+  ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 

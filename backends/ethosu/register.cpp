@@ -9,6 +9,7 @@
 #include "backends/tosa/tosa_backend.h"
 #include "depute/backend/registry.h"
 #include "ethosu_backend.h"
+#include "limits.h"
 #include "support/check.h"
 #include "support/try.h"
 #include "target.h"
@@ -42,7 +43,7 @@ Result<std::unique_ptr<Partitioner>> make_ethosu_partitioner(const BackendOption
   spec.compile_specs.push_back({std::string(target_key), bytes(target.accelerator)});
   if (const std::string path = value_of(vela_key); !path.empty())
     spec.compile_specs.push_back({std::string(vela_key), bytes(path)});
-  return tosa::make_partitioner("ethosu", spec, others);
+  return tosa::make_partitioner("ethosu", spec, others, limits_of(target.accelerator));
 }
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {

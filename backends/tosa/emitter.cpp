@@ -250,6 +250,13 @@ Tensor Emitter::input(const Value& value) {
              constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
 }
 
+Tensor Emitter::places(const Value& value) {
+  if (value.tensor().dtype != ScalarType::I64 || values_.contains(&value)) return input(value);
+  if (method_ != nullptr && is_method_input(*method_, value) && constant_data_of(value) != nullptr)
+    return input(value);
+  return values_[&value] = add_argument(value, DType::I32);
+}
+
 Tensor Emitter::operand(const OpCall& call, std::string_view name, DType dtype) {
   const Value* value = call.value(name);
   return value == nullptr ? number(call[name].as_double(), dtype) : input(*value);
@@ -323,7 +330,7 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
   if (!refusal_ && !takes(op, computed))
     refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
-  if (!refusal_ && profile_ == Profile::Integers && (is_float(dtype) || is_float(computed)))
+  if (!refusal_ && device_.profile == Profile::Integers && (is_float(dtype) || is_float(computed)))
     refusal_ = Refusal{"profile", fmt::format("{} of {}", name(op), name(is_float(dtype) ? dtype : computed)),
                        "operators of the profile INT"};
   if (!refusal_ && shape.size() > max_rank)
@@ -339,6 +346,7 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
     });
     std::ranges::sort(made.handles);
   }
+  if (!refusal_ && device_.limit != nullptr) refusal_ = device_.limit(graph_, made);
   makers_[made.output] = graph_.ops.size();
   graph_.ops.push_back(std::move(made));
   return {
@@ -600,6 +608,14 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), std::string(known_types)};
   CHECK(dtype == tensor.dtype) << node_->display_name();
   CHECK(shape_of(type) == tensor.shape) << node_->display_name();
+  values_[node_->result(i)] = tensor;
+  return {};
+}
+
+Check Emitter::result_i64(const Tensor& tensor, std::size_t i) {
+  if (refusal_) return refusal_;
+  CHECK(tensor.dtype == DType::I32) << node_->display_name();
+  CHECK(shape_of(node_->result(i)->tensor()) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = tensor;
   return {};
 }

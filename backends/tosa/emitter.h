@@ -67,9 +67,9 @@ enum class Scope : std::uint8_t {
 class Emitter {
  public:
   // `method` may be null: then no operand is known to be a constant.
-  Emitter(const Program* program, const Method* method, Profile profile = Profile::All,
-          Scope scope = Scope::Method, const IntegerFacts* facts = nullptr)
-      : program_(program), method_(method), profile_(profile), scope_(scope), facts_(facts) {}
+  Emitter(const Program* program, const Method* method, Device device = {}, Scope scope = Scope::Method,
+          const IntegerFacts* facts = nullptr)
+      : program_(program), method_(method), device_(device), scope_(scope), facts_(facts) {}
 
   // Operators added from now on belong to `node`.
   void begin(const Node& node);
@@ -80,12 +80,14 @@ class Emitter {
   // Set by the first operator that TOSA does not have for its operands' type.
   const Check& refusal() const { return refusal_; }
   void forget_refusal() { refusal_.reset(); }
-  Profile profile() const { return profile_; }
+  Profile profile() const { return device_.profile; }
   Scope scope() const { return scope_; }
 
   // --- operands
   Tensor input(const Value& value);
   Tensor input(const OpCall& call, std::string_view name) { return input(*call.value(name)); }
+  // Places in a tensor, which are i32 here. An argument of i64 is converted outside of the delegate.
+  Tensor places(const Value& value);
   // Returns a tensor or a number, which becomes a constant of the type.
   Tensor operand(const OpCall& call, std::string_view name, DType dtype);
   Tensor number(double value, DType dtype);
@@ -186,6 +188,8 @@ class Emitter {
 
   // --- results of the current node
   Check result(const Tensor& tensor, std::size_t i = 0);
+  // For numbers of i32 that are i64 in the program.
+  Check result_i64(const Tensor& tensor, std::size_t i = 0);
   Shape result_shape(std::size_t i = 0) const;
   DType result_dtype(std::size_t i = 0) const;
 
@@ -205,7 +209,7 @@ class Emitter {
 
   const Program* program_;
   const Method* method_;
-  Profile profile_;
+  Device device_;
   Scope scope_;
   const IntegerFacts* facts_;  // may be null: then no value is wanted as integers
   std::optional<Quantization> mode_;

@@ -17,6 +17,7 @@
 #include "depute/program/small_vector.h"
 #include "depute/program/type.h"
 #include "lower/weights/constant.h"
+#include "partition/refusal.h"
 
 namespace depute::tosa {
 
@@ -123,6 +124,18 @@ enum class Profile : std::uint8_t {
 // True if the operator computes results of this type: of Rescale and Cast the input's type, of the comparisons the
 // operands' type.
 bool takes(Op op, DType dtype);
+
+struct TosaGraph;
+struct TosaOp;
+
+// Returns why a processor does not take an operator, whose tensors are in the graph.
+using Limit = std::optional<rules::Refusal> (*)(const TosaGraph& graph, const TosaOp& op);
+
+// What computes a graph.
+struct Device {
+  Profile profile = Profile::All;
+  Limit limit = nullptr;  // null: the processor takes all
+};
 
 using Shape = SmallVector<std::int64_t, 6>;
 using TensorId = std::uint32_t;

@@ -56,14 +56,14 @@ IntegerFacts find_wanted_scales(const Method& method) {
   return facts;
 }
 
-IntegerFacts find_integer_facts(const Program& program, const Method& method, Profile profile) {
+IntegerFacts find_integer_facts(const Program& program, const Method& method, const Device& device) {
   IntegerFacts facts = find_wanted_scales(method);
   if (facts.wanted.empty()) return facts;
   for (const Graph* graph : graphs_of(method)) {
     for (const Node& node : graph->nodes()) {
       const OpRule* rule = find_op_rule(node.op());
       if (rule == nullptr || rule->integers == IntegerForm::None) continue;
-      Emitter emit(&program, &method, profile, Scope::Node, &facts);
+      Emitter emit(&program, &method, device, Scope::Node, &facts);
       if (translate_integers(emit, node)) continue;
       for (const Value* result : node.results()) {
         if (const auto made = emit.known_integers(*result)) facts.integers.emplace(result, *made);

@@ -18,6 +18,6 @@ struct IntegerFacts {
 
 // Finds what is wanted alone: translating a whole delegate finds the integers itself.
 IntegerFacts find_wanted_scales(const Method& method);
-IntegerFacts find_integer_facts(const Program& program, const Method& method, Profile profile);
+IntegerFacts find_integer_facts(const Program& program, const Method& method, const Device& device);
 
 }  // namespace depute::tosa

@@ -16,11 +16,11 @@ using Nodes = std::vector<const Node*>;
 
 class Grouper {
  public:
-  Grouper(const Graph& graph, const Program& program, const Method& method, Profile profile,
+  Grouper(const Graph& graph, const Program& program, const Method& method, const Device& device,
           const IntegerFacts& facts, Answers& answers)
       : graph_(graph), answers_(answers) {
     for (const Node& node : graph.nodes()) {
-      if (is_taken(node)) partners_[&node] = integer_partners(node, program, method, profile, facts);
+      if (is_taken(node)) partners_[&node] = integer_partners(node, program, method, device, facts);
     }
   }
 
@@ -108,12 +108,12 @@ class Grouper {
 }  // namespace
 
 std::vector<std::vector<const Node*>> group_integers(const Program& program, const Method& method,
-                                                     Profile profile, const IntegerFacts& facts,
+                                                     const Device& device, const IntegerFacts& facts,
                                                      Answers& answers) {
   std::vector<std::vector<const Node*>> all;
   for (const Graph* graph : graphs_of(method)) {
-    Grouper grouper(*graph, program, method, profile, facts, answers);
-    if (profile == Profile::Integers) grouper.refuse_floats();
+    Grouper grouper(*graph, program, method, device, facts, answers);
+    if (device.profile == Profile::Integers) grouper.refuse_floats();
     for (auto& group : grouper.groups()) all.push_back(std::move(group));
   }
   return all;

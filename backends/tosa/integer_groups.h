@@ -17,7 +17,7 @@ using Answers = std::unordered_map<const Node*, NodeSupport>;
 // Returns the sets of nodes that must not be separated. With the profile of integers alone, it refuses nodes in `answers`
 // whose neighbors would have to be given floats.
 std::vector<std::vector<const Node*>> group_integers(const Program& program, const Method& method,
-                                                     Profile profile, const IntegerFacts& facts,
+                                                     const Device& device, const IntegerFacts& facts,
                                                      Answers& answers);
 
 }  // namespace depute::tosa

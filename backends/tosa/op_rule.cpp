@@ -30,7 +30,7 @@ Check check_tensor(const TensorType& type) {
 }
 
 // Conditions on all nodes: sizes, and arguments that are known.
-Check check_generally(const Node& node) {
+Check check_generally(const Node& node, const OpRule& rule) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Value& operand = *node.operand(i);
     if (!operand.type().is_tensor())
@@ -43,7 +43,8 @@ Check check_generally(const Node& node) {
   }
   // Only result 0 is checked: rules refuse nodes whose other results are used, where TOSA has none.
   const ScalarType dtype = node.result(0)->tensor().dtype;
-  if (!dtype_of(dtype)) return Refusal{"dtype", std::string(depute::name(dtype)), std::string(known_types)};
+  if (!dtype_of(dtype) && !(rule.gives_i64 && dtype == ScalarType::I64))
+    return Refusal{"dtype", std::string(depute::name(dtype)), std::string(known_types)};
   return {};
 }
 
@@ -102,17 +103,17 @@ std::span<const OpRule* const> all_op_rules() {
   return rule_table().ordered();
 }
 
-Check check_node(const Node& node, const Program* program, const Method* method, Profile profile,
+Check check_node(const Node& node, const Program* program, const Method* method, const Device& device,
                  const IntegerFacts* facts) {
   if (find_op_rule(node.op()) == nullptr) return Refusal{"op", {}, {}};
-  Emitter emit(program, method, profile, Scope::Node, facts);
+  Emitter emit(program, method, device, Scope::Node, facts);
   return translate_node(emit, node);
 }
 
 Check translate_node(Emitter& emit, const Node& node) {
   const OpRule* rule = find_op_rule(node.op());
   if (rule == nullptr) return Refusal{"op", {}, {}};
-  DEPUTE_REFUSE_IF(check_generally(node));
+  DEPUTE_REFUSE_IF(check_generally(node, *rule));
   Check why_floats;
   if (rule->integers != IntegerForm::None) {
     why_floats = translate_integers(emit, node);
@@ -126,7 +127,7 @@ Check translate_node(Emitter& emit, const Node& node) {
 
 Check translate_integers(Emitter& emit, const Node& node) {
   const OpRule* rule = find_op_rule(node.op());
-  DEPUTE_REFUSE_IF(check_generally(node));
+  DEPUTE_REFUSE_IF(check_generally(node, *rule));
   emit.begin(node);
   const Check refusal = in_integers(emit, *rule, OpCall(node));
   const Check later = refusal ? refusal : emit.refusal();
@@ -160,11 +161,11 @@ Check translate_by_table(Emitter& emit, const OpCall& call) {
 }
 
 std::vector<const Node*> integer_partners(const Node& node, const Program& program, const Method& method,
-                                          Profile profile, const IntegerFacts& facts) {
+                                          const Device& device, const IntegerFacts& facts) {
   std::vector<const Node*> partners;
   const OpRule* rule = find_op_rule(node.op());
-  if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node)) return partners;
-  Emitter emit(&program, &method, profile, Scope::Node, &facts);
+  if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node, *rule)) return partners;
+  Emitter emit(&program, &method, device, Scope::Node, &facts);
   if (translate_integers(emit, node)) return partners;
   const auto add = [&](const Node* other) {
     if (other != nullptr && std::ranges::find(partners, other) == partners.end()) partners.push_back(other);

@@ -46,6 +46,7 @@ struct OpRule {
   std::string_view conditions = {};  // for the support table
   OpClass op_class = OpClass::Compute;
   bool keep_whole = false;  // not decomposed if TOSA can take it
+  bool gives_i64 = false;   // a result may be i64, of numbers that i32 has
   // Adds the operators of the node; returns why there are none.
   Check (*translate)(Emitter& emit, const OpCall& call) = nullptr;
   IntegerForm integers = IntegerForm::None;
@@ -62,7 +63,7 @@ std::span<const OpRule* const> all_op_rules();  // sorted by file name
 
 // Returns why a node is not taken. `program` and `method` are null before normalization.
 // `facts` may be null, too.
-Check check_node(const Node& node, const Program* program, const Method* method, Profile profile,
+Check check_node(const Node& node, const Program* program, const Method* method, const Device& device,
                  const IntegerFacts* facts);
 // Adds the operators of a node: of integers where its operands and readers allow it.
 Check translate_node(Emitter& emit, const Node& node);
@@ -71,7 +72,7 @@ Check translate_integers(Emitter& emit, const Node& node);
 // Returns the nodes by which `node` is computed with integers: those that make its operands' integers, and those
 // that read its result's.
 std::vector<const Node*> integer_partners(const Node& node, const Program& program, const Method& method,
-                                          Profile profile, const IntegerFacts& facts);
+                                          const Device& device, const IntegerFacts& facts);
 // Returns true for ops that give integers to float values or take them: quantize and dequantize nodes.
 bool is_scale_op(Name op);
 

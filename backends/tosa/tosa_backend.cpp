@@ -61,7 +61,7 @@ Result<TosaGraph> translate(const Program& program, Profile profile) {
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
   const IntegerFacts facts = find_wanted_scales(method);
-  Emitter emit(&program, &method, profile, Scope::Method, &facts);
+  Emitter emit(&program, &method, Device{profile}, Scope::Method, &facts);
   for (const Value* input : method.graph->inputs()) {
     if (method.inputs[input->index()].has_data()) continue;
     if (!input->type().is_tensor())

@@ -15,12 +15,18 @@ namespace depute::tosa {
 
 inline constexpr std::string_view backend_id = "TOSABackend";
 
+// TOSA 1.0 has no i64: places in tensors cross the border as i32.
+inline ScalarType border_type(ScalarType type) {
+  return type == ScalarType::I64 ? ScalarType::I32 : type;
+}
+
 class TosaBackend : public Backend {
  public:
   std::string_view id() const override { return backend_id; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
-  std::string cache_version() const override { return "1"; }
+  ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
+  std::string cache_version() const override { return "2"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
@@ -40,7 +46,7 @@ Result<TosaGraph> translate(const Program& program, Profile profile = Profile::A
 // A partitioner for a backend that reads TOSA. `owner` is the backend's name. With the profile of integers alone its
 // compile spec is added to the others. Fails for options other than exclude and profile.
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
-                                                      const BackendOptions& options);
+                                                      const BackendOptions& options, Limit limit = nullptr);
 std::vector<SupportRow> support_rows();
 std::vector<std::pair<std::string, std::string>> option_meanings();
 

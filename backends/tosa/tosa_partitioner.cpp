@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> excluded;
-  Profile profile = Profile::All;
+  Device device = {};
 };
 
 bool is_excluded(const Node& node, const Options& options) {
@@ -29,7 +29,7 @@ bool is_excluded(const Node& node, const Options& options) {
 NodeSupport support(const Node& node, const Program& program, const Method& method, const Options& options,
                     const IntegerFacts& facts) {
   if (is_excluded(node, options)) return refuse("excluded");
-  if (const Check refusal = check_node(node, &program, &method, options.profile, &facts))
+  if (const Check refusal = check_node(node, &program, &method, options.device, &facts))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
   return find_op_rule(node.op())->op_class == OpClass::Compute ? take() : take(0);
 }
@@ -41,7 +41,7 @@ OpsToNotDecompose ops_to_not_decompose(const Options& options) {
   }
   kept.filter = [options](const Node& node) {
     return !is_excluded(node, options) &&
-           !check_node(node, nullptr, nullptr, Profile::All, nullptr).has_value();
+           !check_node(node, nullptr, nullptr, options.device, nullptr).has_value();
   };
   return kept;
 }
@@ -49,13 +49,13 @@ OpsToNotDecompose ops_to_not_decompose(const Options& options) {
 Proposal propose(const Program& program, const Method& method, const Options& options) {
   const auto answers = std::make_shared<Answers>();
   const auto facts =
-      std::make_shared<const IntegerFacts>(find_integer_facts(program, method, options.profile));
+      std::make_shared<const IntegerFacts>(find_integer_facts(program, method, options.device));
   for (const Graph* graph : graphs_of(method)) {
     for (const Node& node : graph->nodes())
       answers->emplace(&node, support(node, program, method, options, *facts));
   }
   Proposal proposal;
-  proposal.options.groups = group_integers(program, method, options.profile, *facts, *answers);
+  proposal.options.groups = group_integers(program, method, options.device, *facts, *answers);
   proposal.support = [answers, facts, options, &program, &method](const Node& node) {
     const auto known = answers->find(&node);
     return known != answers->end() ? known->second : support(node, program, method, options, *facts);
@@ -79,11 +79,12 @@ std::vector<std::pair<std::string, std::string>> option_meanings() {
 
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
                                                       const DelegationSpec& given_spec,
-                                                      const BackendOptions& given) {
+                                                      const BackendOptions& given, Limit limit) {
   Options options;
+  options.device.limit = limit;
   for (const auto& [key, value] : given) {
     if (key == profile_key && (value == "INT" || value == "FP+INT")) {
-      options.profile = value == "INT" ? Profile::Integers : Profile::All;
+      options.device.profile = value == "INT" ? Profile::Integers : Profile::All;
       continue;
     }
     if (key != "exclude") {
@@ -95,7 +96,8 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
       options.excluded.emplace_back(part.begin(), part.end());
   }
   DelegationSpec spec = given_spec;
-  if (options.profile == Profile::Integers) spec.compile_specs.push_back(profile_spec(options.profile));
+  if (options.device.profile == Profile::Integers)
+    spec.compile_specs.push_back(profile_spec(options.device.profile));
   return std::make_unique<ProposalPartitioner>(
       [options, owner = std::string(owner), spec](const Program& program, const Method& method) {
         Proposal proposal = propose(program, method, options);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "depute/backend/backend.h"
+#include "backends/tosa/tosa_backend.h"
 
 namespace depute::vgf {
 
@@ -17,6 +18,7 @@ class VgfBackend : public Backend {
   std::string_view id() const override { return backend_id; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
+  ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 

@@ -38,7 +38,8 @@ void add_specs(const Method& from, const GraphTags& tags, const std::vector<bool
 
 Result<CarvedMethod> carve(const Program& program, const Effects& effects, const Method& method,
                            const PartitionResult& partitions,
-                           const std::function<Name(Name tag)>& delegate_name) {
+                           const std::function<Name(Name tag)>& delegate_name,
+                           const BorderType& border_type) {
   TRY(TagTable table, read_tags(program, method, partitions));
   CarvedMethod carved;
   BodyMap bodies;
@@ -46,7 +47,7 @@ Result<CarvedMethod> carve(const Program& program, const Effects& effects, const
   for (const GraphTags& tags : table.graphs) {
     bool is_main = tags.graph == method.graph.get();
     Graph& to = is_main ? *carved.method->graph : *bodies.at(tags.graph);
-    GraphCarver carver(program, effects, method, partitions, tags, to, bodies);
+    GraphCarver carver(program, effects, method, partitions, tags, to, bodies, border_type);
     TRY_STATUS(carver.run(delegate_name, carved.partitions));
     if (is_main) add_specs(method, tags, carver.input_kept(), *carved.method);
   }

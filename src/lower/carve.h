@@ -40,11 +40,14 @@ struct CarvedMethod {
       partitions;  // the method's own graph first, then bodies; within a graph in call order
 };
 
+// The element type in which tensors of `type` cross the border of a delegate (Backend::border_type()).
+using BorderType = std::function<ScalarType(const DelegationSpec& spec, ScalarType type)>;
+
 // `effects` describes the program's nodes. `delegate_name` returns a name for a tag's delegate that is unique
 // in the program. Skips tags without nodes, and partitions without used results, buffer mutations and
 // effects.
 Result<CarvedMethod> carve(const Program& program, const Effects& effects, const Method& method,
                            const PartitionResult& partitions,
-                           const std::function<Name(Name tag)>& delegate_name);
+                           const std::function<Name(Name tag)>& delegate_name, const BorderType& border_type);
 
 }  // namespace depute

@@ -15,7 +15,7 @@
 namespace depute {
 GraphCarver::GraphCarver(const Program& program, const Effects& effects, const Method& method,
                          const PartitionResult& partitions, const GraphTags& tags, Graph& to,
-                         const BodyMap& bodies)
+                         const BodyMap& bodies, const BorderType& border_type)
     : program_(program),
       effects_(effects),
       method_(method),
@@ -24,6 +24,7 @@ GraphCarver::GraphCarver(const Program& program, const Effects& effects, const M
       from_(*tags.graph),
       to_(to),
       bodies_(bodies),
+      border_type_(border_type),
       mutations_(tags.tags.size()),
       is_needed_(tags.tags.size(), false),
       unused_(tags.tags.size()) {
@@ -127,7 +128,36 @@ std::vector<const Value*> GraphCarver::results_of(std::uint32_t tag) const {
   return results;
 }
 
-void GraphCarver::add_child_inputs(Program& child, const Imports& imports) {
+Type GraphCarver::border_type(std::uint32_t tag, const Value& value) const {
+  if (!value.type().is_tensor()) return value.type();
+  TensorType tensor = value.tensor();
+  const DelegationSpec& spec = partitions_.partition_tags.at(tags_.tags[tag]);
+  const ScalarType dtype = border_type_(spec, tensor.dtype);
+  if (dtype == tensor.dtype) return value.type();
+  tensor.dtype = dtype;
+  return tensor_type(tensor);
+}
+
+// The value in the element type of `type`.
+Value* GraphCarver::converted(Graph& graph, Value* value, const Type& type, std::uint32_t tag) const {
+  if (!type.is_tensor() || value->tensor().dtype == type.tensor.dtype) return value;
+  Node* copy = graph.add(Name("dim_order_ops._to_dim_order_copy.default"), {Argument::of(value)},
+                         {{Name("dtype"), Argument::of(type.tensor.dtype)}}, {{value->name(), type}});
+  copy->source = tags_.members[tag].front()->source;
+  return copy->result();
+}
+
+// Delegates share conversions of their arguments.
+Value* GraphCarver::argument_for(std::uint32_t tag, const Value& value) {
+  Value* given = in_parent_[number_of(value)];
+  const Type type = border_type(tag, value);
+  if (!type.is_tensor() || type.tensor.dtype == value.tensor().dtype) return given;
+  auto [entry, is_new] = converted_.try_emplace({given, type.tensor.dtype}, nullptr);
+  if (is_new) entry->second = converted(to_, given, type, tag);
+  return entry->second;
+}
+
+void GraphCarver::add_child_inputs(Program& child, std::uint32_t tag, const Imports& imports) {
   Method& method = *child.methods.front();
   auto add = [&](const Value* value) {
     in_child_[number_of(*value)] = method.graph->add_input(value->name(), value->type());
@@ -139,7 +169,8 @@ void GraphCarver::add_child_inputs(Program& child, const Imports& imports) {
     child.data[spec.target] = *program_.find_data(spec.target);
   }
   for (const Value* value : imports.arguments) {
-    add(value);
+    Value* input = method.graph->add_input(value->name(), border_type(tag, *value));
+    in_child_[number_of(*value)] = converted(*method.graph, input, value->type(), tag);
     method.inputs.emplace_back();
   }
 }
@@ -180,7 +211,8 @@ void GraphCarver::add_child_outputs(Program& child, std::uint32_t tag,
     method.outputs.push_back(method_.outputs[i]);
   }
   for (const Value* value : results) {
-    outputs.push_back(Argument::of(in_child_[number_of(*value)]));
+    Value* in_child = in_child_[number_of(*value)];
+    outputs.push_back(Argument::of(converted(*method.graph, in_child, border_type(tag, *value), tag)));
     method.outputs.emplace_back();
   }
   method.graph->set_outputs(outputs);
@@ -206,7 +238,7 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
   child->ranges = program_.ranges;
   child->add_method(Name("forward"));
   BodyMap bodies;
-  add_child_inputs(*child, imports);
+  add_child_inputs(*child, tag, imports);
   add_child_bodies(*child, tag, bodies);
   add_child_nodes(*child, tag, bodies);
   add_child_outputs(*child, tag, results);
@@ -236,13 +268,15 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Name(Name
                             .program = build_subprogram(tag, imports, results),
                             .graph = &from_};
   std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, name)};
-  for (const Value* value : imports.arguments) args.push_back(Argument::of(in_parent_[number_of(*value)]));
+  for (const Value* value : imports.arguments) args.push_back(Argument::of(argument_for(tag, *value)));
   std::vector<ResultSpec> specs;
   int suffix = 0;
-  for (const Value* value : results) specs.push_back({result_name(name, suffix), value->type()});
+  for (const Value* value : results) specs.push_back({result_name(name, suffix), border_type(tag, *value)});
   partition.call = to_.add(delegate_call_symbol(), args, {}, specs);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    in_parent_[number_of(*results[i])] = partition.call->result(i);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Value* result = partition.call->result(i);
+    in_parent_[number_of(*results[i])] = converted(to_, result, results[i]->type(), tag);
+  }
   partitions.push_back(std::move(partition));
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ir/copy.h"
@@ -16,7 +18,8 @@ class GraphCarver {
  public:
   // `to` is an empty graph of the method being built. `bodies` maps the bodies that stay to their copies.
   GraphCarver(const Program& program, const Effects& effects, const Method& method,
-              const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies);
+              const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies,
+              const BorderType& border_type);
 
   // Fills `to`, and appends the partitions in the order of their calls.
   Status run(const std::function<Name(Name tag)>& delegate_name, std::vector<CarvedPartition>& partitions);
@@ -43,7 +46,10 @@ class GraphCarver {
   Name result_name(Name delegate, int& suffix) const;
   std::shared_ptr<Program> build_subprogram(std::uint32_t tag, const Imports& imports,
                                             const std::vector<const Value*>& results);
-  void add_child_inputs(Program& child, const Imports& imports);
+  Type border_type(std::uint32_t tag, const Value& value) const;
+  Value* converted(Graph& graph, Value* value, const Type& type, std::uint32_t tag) const;
+  Value* argument_for(std::uint32_t tag, const Value& value);
+  void add_child_inputs(Program& child, std::uint32_t tag, const Imports& imports);
   void add_child_bodies(Program& child, std::uint32_t tag, BodyMap& bodies) const;
   void add_child_nodes(Program& child, std::uint32_t tag, const BodyMap& bodies);
   void add_child_outputs(Program& child, std::uint32_t tag, const std::vector<const Value*>& results);
@@ -59,6 +65,8 @@ class GraphCarver {
   const Graph& from_;
   Graph& to_;
   const BodyMap& bodies_;
+  const BorderType& border_type_;
+  std::map<std::pair<const Value*, ScalarType>, Value*> converted_;  // in the parent
   std::vector<std::uint32_t> first_result_;  // by node id: its first result's value number; inputs come first
   std::vector<std::vector<std::size_t>> mutations_;  // by tag: indices of graph outputs that move in
   std::vector<bool> used_outside_;  // by value number: used by another tag or an undelegated node

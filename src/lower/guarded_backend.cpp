@@ -51,6 +51,10 @@ class GuardedBackend final : public Backend {
     return value_or_throw(call_foreign(failed("cache_version()"), [&] { return backend_->cache_version(); }));
   }
 
+  ScalarType border_type(ScalarType type) const override {
+    return value_or_throw(call_foreign(failed("border_type()"), [&] { return backend_->border_type(type); }));
+  }
+
   bool is_remote() const override {
     return value_or_throw(call_foreign(failed("is_remote()"), [&] { return backend_->is_remote(); }));
   }

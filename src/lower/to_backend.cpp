@@ -291,14 +291,19 @@ Result<std::vector<CarvedPart>> partition_methods(const Program& program,
 }
 
 Result<std::vector<CarvedPart>> carve_methods(const Program& program, const MethodPartitioners& partitioners,
-                                              const ToBackendOptions& options) {
+                                              const Registry& registry, const ToBackendOptions& options) {
   TRY(std::vector<CarvedPart> parts, partition_methods(program, partitioners, options));
   DelegateNames names(program);
   const Effects effects(program);
+  const auto border_type = [&](const DelegationSpec& spec, ScalarType type) {
+    const Backend* backend = registry.find_backend(spec.backend_id);
+    return backend == nullptr ? type : backend->border_type(type);
+  };
   for (CarvedPart& part : parts) {
     MethodPartition& partition = part.partition;
-    TRY(part.carved,
-        carve(program, effects, *partition.method, partition.result, [&](Name tag) { return names(tag); }));
+    TRY(part.carved, carve(
+                         program, effects, *partition.method, partition.result,
+                         [&](Name tag) { return names(tag); }, border_type));
     for (const CarvedPartition& each : part.carved.partitions)
       partition.delegates[each.graph][each.tag] = each.delegate_name;
   }
@@ -346,7 +351,7 @@ Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners&
         guarded_partitioner({}, std::shared_ptr<const Partitioner>(std::shared_ptr<void>(), partitioner)));
     guarded[name] = owned.back().get();
   }
-  TRY(std::vector<CarvedPart> parts, carve_methods(program, guarded, options));
+  TRY(std::vector<CarvedPart> parts, carve_methods(program, guarded, registry, options));
   std::vector<BackendJob> jobs;
   std::size_t count = 0;
   for (const CarvedPart& part : parts) count += part.carved.partitions.size();

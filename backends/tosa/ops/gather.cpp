@@ -1,8 +1,8 @@
 // Ops that read or write elements at places that a tensor lists. GATHER reads rows: of values [N, K, C] and places
 // [N, W] it makes [N, W, C]. SCATTER writes rows, each place at most once.
 //
-// Places are i32, or constants of i64 that fit. Constants are checked here. Places that are computed in the delegate lie
-// inside the tensor, or PyTorch would fail.
+// Places are i32. Those of i64 become i32 at the border of the delegate. Constants are checked here. Other places lie inside
+// the tensor, or PyTorch would fail.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -91,14 +91,14 @@ Tensor taken(Emitter& emit, const Tensor& x, std::size_t dim, const Tensor& plac
 }
 
 Check embedding(Emitter& emit, const OpCall& call) {
-  Tensor places = emit.input(call, "indices");
+  Tensor places = emit.places(*call.value("indices"));
   const Tensor weight = emit.input(call, "weight");
   DEPUTE_REFUSE_IF(wrap(emit, places, weight.shape[0]));
   return emit.result(taken(emit, weight, 0, places));
 }
 
 Check index_select(Emitter& emit, const OpCall& call) {
-  Tensor places = emit.input(call, "index");
+  Tensor places = emit.places(*call.value("index"));
   const Tensor x = emit.input(call, "self");
   if (x.rank() == 0) return Refusal{"rank", "0", "at least 1"};
   const std::size_t dim = dimension(call, "dim", x.rank());
@@ -124,7 +124,7 @@ Check read_indices(Emitter& emit, const OpCall& call, const Tensor& x, Indexed& 
   indexed.last = static_cast<std::size_t>(last - given.begin());
   std::vector<Tensor> parts;
   for (std::size_t dim = indexed.first; dim < indexed.last; ++dim) {
-    Tensor places = emit.input(*given[dim].as_value());
+    Tensor places = emit.places(*given[dim].as_value());
     DEPUTE_REFUSE_IF(wrap(emit, places, x.shape[dim], Negative::CountFromTheEnd));
     parts.push_back(places);
   }
@@ -162,7 +162,7 @@ Order moved_last(std::size_t rank, std::size_t dim) {
 // out[i, j] = x[i, index[i, j]]: each row is a batch of rows with one element.
 Check gather(Emitter& emit, const OpCall& call) {
   Tensor x = emit.input(call, "self");
-  Tensor places = emit.input(call, "index");
+  Tensor places = emit.places(*call.value("index"));
   if (x.rank() == 0 || places.rank() != x.rank())
     return Refusal{"rank", std::to_string(places.rank()), "at least 1"};
   const std::size_t dim = dimension(call, "dim", x.rank());
@@ -298,16 +298,10 @@ Check index_put(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> gather() {
   static constexpr OpRule rules[] = {
       {.op = "aten.diagonal.default", .translate = diagonal, .integers = IntegerForm::SameScale},
-      {.op = "aten.embedding.default",
-       .conditions = "indices of i32, or constant",
-       .translate = embedding,
-       .integers = IntegerForm::SameScale},
-      {.op = "aten.gather.default",
-       .conditions = "an index of i32, or constant",
-       .translate = gather,
-       .integers = IntegerForm::SameScale},
+      {.op = "aten.embedding.default", .translate = embedding, .integers = IntegerForm::SameScale},
+      {.op = "aten.gather.default", .translate = gather, .integers = IntegerForm::SameScale},
       {.op = "aten.index.Tensor",
-       .conditions = "indices of i32, or constant, of dimensions that follow one another",
+       .conditions = "indices of dimensions that follow one another",
        .translate = index,
        .integers = IntegerForm::SameScale},
       {.op = "aten.index_copy.default",
@@ -318,10 +312,7 @@ std::span<const OpRule> gather() {
        .conditions = "a constant index of the first dimension without repetitions; no accumulation",
        .translate = index_put,
        .integers = IntegerForm::SameScale},
-      {.op = "aten.index_select.default",
-       .conditions = "an index of i32, or constant",
-       .translate = index_select,
-       .integers = IntegerForm::SameScale},
+      {.op = "aten.index_select.default", .translate = index_select, .integers = IntegerForm::SameScale},
       {.op = "aten.unfold.default", .translate = unfold, .integers = IntegerForm::SameScale},
   };
   return rules;

@@ -80,12 +80,46 @@ Check extreme(Emitter& emit, const OpCall& call) {
   return result(emit, x);
 }
 
-// The extreme alone, without its place.
+// The place of the first extreme along a dimension, which ARGMAX leaves out. Integers are in the opposite order if their bits
+// are inverted.
+template <Op op>
+Check place_of(Emitter& emit, const Tensor& x, std::size_t dim, std::size_t result) {
+  const bool is_min = op == Op::ReduceMin;
+  const Tensor turned = is_float(x.dtype) ? emit.negate(x) : emit.add(Op::BitwiseNot, {x});
+  const Tensor rows = emit.in_rows(is_min ? turned : x);
+  Shape sizes = rows.shape;
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  const Axis axis{static_cast<std::int32_t>(dim)};
+  const Tensor places = emit.raw(Op::ArgMax, {rows}, DType::I32, sizes, axis);
+  return emit.result_i64(emit.reshape(places, emit.result_shape(result)), result);
+}
+
+template <Op op>
+Check place(Emitter& emit, const OpCall& call, const Tensor& x) {
+  if (x.rank() == 0) return Refusal{"rank", "0", "at least 1"};
+  if (call["dim"].is_none()) return place_of<op>(emit, emit.reshape(x, {element_count(x.shape)}), 0, 0);
+  return place_of<op>(emit, x, dimension(call, "dim", x.rank()), 0);
+}
+
+template <Op op>
+Check place_of_extreme(Emitter& emit, const OpCall& call) {
+  return place<op>(emit, call, emit.input(call, "self"));
+}
+
+template <Op op>
+Check place_in_integers(Emitter& emit, const OpCall& call) {
+  const auto x = emit.integers(*call.value("self"));
+  if (!x) return refuse_integers(no_integers);
+  return place<op>(emit, call, x->tensor);
+}
+
 template <Op op>
 Check extreme_of_dim(Emitter& emit, const OpCall& call) {
-  if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses())
-    return Refusal{"unused-result", "result 1 is used", "result 0 alone"};
   const Tensor x = emit.input(call, "self");
+  if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses()) {
+    if (x.rank() == 0) return Refusal{"rank", "0", "at least 1"};
+    DEPUTE_REFUSE_IF(place_of<op>(emit, x, dimension(call, "dim", x.rank()), 1));
+  }
   return x.rank() == 0 ? emit.result(x) : result(emit, emit.reduce(op, x, dimension(call, "dim", x.rank())));
 }
 
@@ -320,22 +354,28 @@ std::span<const OpRule> reduction() {
       {.op = "aten.any.default", .translate = of_all_bools<ReduceAny>},
       {.op = "aten.any.dim", .translate = of_bools_of_dim<ReduceAny>},
       {.op = "aten.any.dims", .translate = of_bools<ReduceAny>},
+      {.op = "aten.argmax.default",
+       .conditions = "floats, i16, i8",
+       .gives_i64 = true,
+       .translate = place_of_extreme<ReduceMax>,
+       .integers = IntegerForm::Own,
+       .translate_integers = place_in_integers<ReduceMax>},
+      {.op = "aten.argmin.default",
+       .conditions = "floats, i16, i8",
+       .gives_i64 = true,
+       .translate = place_of_extreme<ReduceMin>,
+       .integers = IntegerForm::Own,
+       .translate_integers = place_in_integers<ReduceMin>},
       {.op = "aten.cumsum.default",
        .translate = cumsum,
        .integers = IntegerForm::Own,
        .translate_integers = cumsum_of_integers},
-      {.op = "aten.max.dim",
-       .conditions = "result 0 alone",
-       .translate = extreme_of_dim<ReduceMax>,
-       .integers = IntegerForm::SameScale},
+      {.op = "aten.max.dim", .translate = extreme_of_dim<ReduceMax>, .integers = IntegerForm::SameScale},
       {.op = "aten.mean.dim",
        .translate = mean,
        .integers = IntegerForm::Own,
        .translate_integers = mean_of_integers},
-      {.op = "aten.min.dim",
-       .conditions = "result 0 alone",
-       .translate = extreme_of_dim<ReduceMin>,
-       .integers = IntegerForm::SameScale},
+      {.op = "aten.min.dim", .translate = extreme_of_dim<ReduceMin>, .integers = IntegerForm::SameScale},
       {.op = "aten.native_group_norm.default", .translate = group_norm},
       {.op = "aten.native_layer_norm.default", .translate = layer_norm},
       {.op = "aten.prod.default", .translate = product_of_all},

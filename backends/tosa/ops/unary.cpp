@@ -254,7 +254,13 @@ Check hardtanh(Emitter& emit, const OpCall& call) {
   return emit.result(emit.clamp(emit.input(call, "self"), call.number("min_val"), call.number("max_val")));
 }
 
+// Larger integers and floats do not fit into i32, as which i64 is computed.
 Check to_dtype(Emitter& emit, const OpCall& call) {
+  if (call.node()->result()->tensor().dtype == ScalarType::I64) {
+    const Tensor x = emit.input(call, "self");
+    if (is_float(x.dtype)) return Refusal{"dtype", "i64", "conversions of floats to other types"};
+    return emit.result_i64(emit.cast(x, DType::I32));
+  }
   return emit.result(emit.cast(emit.input(call, "self"), emit.result_dtype()));
 }
 
@@ -267,7 +273,7 @@ Check copy(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> unary() {
   using enum IntegerForm;
   static constexpr OpRule rules[] = {
-      {.op = "aten._to_copy.default", .translate = to_dtype, .integers = SameScale},
+      {.op = "aten._to_copy.default", .gives_i64 = true, .translate = to_dtype, .integers = SameScale},
       {.op = "aten.abs.default", .translate = by<absolute>, .integers = Table},
       {.op = "aten.alias.default", .op_class = OpClass::Move, .translate = copy, .integers = SameScale},
       {.op = "aten.bitwise_not.default", .translate = by<invert>},
@@ -313,7 +319,10 @@ std::span<const OpRule> unary() {
       {.op = "aten.tan.default", .translate = by<tangent>, .integers = Table},
       {.op = "aten.tanh.default", .translate = unary<Op::Tanh>, .integers = Table},
       {.op = "aten.trunc.default", .translate = by<truncate>, .integers = Table},
-      {.op = "dim_order_ops._to_dim_order_copy.default", .translate = to_dtype, .integers = SameScale},
+      {.op = "dim_order_ops._to_dim_order_copy.default",
+       .gives_i64 = true,
+       .translate = to_dtype,
+       .integers = SameScale},
   };
   return rules;
 }
