@@ -202,19 +202,6 @@ Check check_argmax(const TosaGraph& graph, const TosaOp& op) {
   return is_known ? Check() : lacks(op, "this dimension", "up to 127 channels of one image");
 }
 
-Check check_resize(const TosaGraph& graph, const TosaOp& op) {
-  if (std::get<tosa::ResizeBy>(op.attributes).mode == tosa::ResizeMode::Bilinear)
-    return lacks(op, "bilinear", "nearest");
-  const Shape& from = input(graph, op).shape;
-  const Shape& to = output(graph, op).shape;
-  constexpr std::array<std::int64_t, 3> known = {2, 4, 8};
-  for (std::size_t i = 1; i < 3; ++i) {
-    const bool is_known = to[i] % from[i] == 0 && std::ranges::find(known, to[i] / from[i]) != known.end();
-    if (!is_known) return lacks(op, fmt::format("{} to {}", from[i], to[i]), "2, 4 or 8 times the size");
-  }
-  return {};
-}
-
 Check check_cast(const TosaGraph& graph, const TosaOp& op) {
   DEPUTE_REFUSE_IF(allow_integers(graph, op));
   const bool is_narrowing = input(graph, op).dtype == DType::I32 && output(graph, op).dtype != DType::I32;
@@ -249,6 +236,7 @@ Check check_small(const TosaGraph& graph, const TosaOp& op) {
     case Op::ReduceAny:
     case Op::Gather:
     case Op::Scatter:
+    case Op::Resize:  // only of sizes and factors that PyTorch's resizing does not make
       return Refusal{"operator", std::string(tosa::name(op.op)), "operators of the Ethos-U55 and U65"};
     case Op::LogicalLeftShift:
       return allow_types(graph, op, {DType::I32}, "i32");
@@ -265,8 +253,6 @@ Check check_small(const TosaGraph& graph, const TosaOp& op) {
       return check_transposed(graph, op);
     case Op::MatMul:
       return check_matmul(graph, op);
-    case Op::Resize:
-      return check_resize(graph, op);
     case Op::Transpose:
       return check_transpose(graph, op);
     case Op::ReduceSum:

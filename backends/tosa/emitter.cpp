@@ -620,6 +620,17 @@ Check Emitter::result_i64(const Tensor& tensor, std::size_t i) {
   return {};
 }
 
+Check Emitter::check_orders(const Node& node) {
+  for (const Value* result : node.results()) {
+    if (const auto integers = integers_.find(result); integers != integers_.end()) {
+      in_rows(integers->second.tensor);
+    } else if (const auto value = values_.find(result); value != values_.end()) {
+      in_rows(value->second);
+    }
+  }
+  return refusal_;
+}
+
 Shape Emitter::result_shape(std::size_t i) const {
   return shape_of(node_->result(i)->tensor());
 }

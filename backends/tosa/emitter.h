@@ -47,6 +47,7 @@ struct WeightIntegers {
   std::vector<double> scales;
   std::size_t axis = 0;
   std::int32_t zero_point = 0;
+  bool is_4bit = false;  // numbers from -7 to 7
 };
 
 // How a product's sums become integers of the result: a factor, or one for each channel of the result.
@@ -55,6 +56,7 @@ struct ProductScales {
   std::int32_t b_zero = 0;
   std::vector<double> factors;  // empty for floats
   Quantization result = {};
+  bool is_4bit = false;  // the weights
 };
 
 struct IntegerFacts;
@@ -190,6 +192,8 @@ class Emitter {
   Check result(const Tensor& tensor, std::size_t i = 0);
   // For numbers of i32 that are i64 in the program.
   Check result_i64(const Tensor& tensor, std::size_t i = 0);
+  // Returns why the results could not be written in rows, for which a TRANSPOSE may be needed.
+  Check check_orders(const Node& node);
   Shape result_shape(std::size_t i = 0) const;
   DType result_dtype(std::size_t i = 0) const;
 
@@ -204,6 +208,7 @@ class Emitter {
                      const Tensor* last = nullptr);
 
   Tensor integer_input(const Value& value);
+  Tensor packed(const Tensor& weights);
   Tensor dequantized(const Integers& x);
   Tensor dequantized(const OpCall& call);
 

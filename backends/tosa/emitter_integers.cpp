@@ -42,6 +42,24 @@ std::vector<float> dequantized_numbers(std::span<const double> integers, const S
   return numbers;
 }
 
+// TOSA's integers of 4 bits are from -7 to 7.
+bool has_4bit_range(const OpCall& call) {
+  constexpr double limit = 7;
+  const auto is_within = [&](std::string_view name) {
+    return call[name].is_number() && std::abs(call.number(name)) <= limit;
+  };
+  return is_within("quant_min") && is_within("quant_max");
+}
+
+// Two integers a byte, the first one in the low bits.
+std::vector<std::byte> pack_nibbles(std::span<const std::byte> integers) {
+  constexpr std::uint8_t low = 0xf;
+  std::vector<std::byte> made((integers.size() + 1) / 2);
+  for (std::size_t i = 0; i < integers.size(); ++i)
+    made[i / 2] |= (integers[i] & std::byte{low}) << (i % 2 == 0 ? 0 : 4);
+  return made;
+}
+
 }  // namespace
 
 const TensorData* Emitter::constant_data_of(const Value& value) const {
@@ -106,6 +124,7 @@ std::optional<WeightIntegers> Emitter::weight(const Value& value) {
     weight.scales = *numbers;
     weight.zero_point = static_cast<std::int32_t>(zero_points[0]);
     weight.tensor = input(*call.value("input"));
+    weight.is_4bit = has_4bit_range(call);
     return weight;
   }
   const auto integers = this->integers(value);
@@ -113,7 +132,8 @@ std::optional<WeightIntegers> Emitter::weight(const Value& value) {
   return WeightIntegers{.tensor = integers->tensor,
                         .scales = {integers->quantization.scale},
                         .axis = 0,
-                        .zero_point = integers->quantization.zero_point};
+                        .zero_point = integers->quantization.zero_point,
+                        .is_4bit = data != nullptr && has_4bit_range(OpCall(*producer))};
 }
 
 std::optional<Constant> Emitter::constant_floats(const Value& value) {
@@ -255,6 +275,21 @@ Tensor Emitter::rescale(const Tensor& x, std::int32_t x_zero, DType dtype, std::
       x.order);
 }
 
+Tensor Emitter::packed(const Tensor& weights) {
+  const TosaTensor from = graph_.tensors[weights.id];
+  const Dims bytes = {(element_count(from.shape) + 1) / 2};
+  Tensor made = constant(
+      weights::converted("i4", {*from.constant}, ScalarType::I8, bytes,
+                         [](std::span<weights::Bytes> inputs) { return pack_nibbles(inputs[0].view()); }),
+      from.name);
+  TosaTensor& tensor = graph_.tensors[made.id];
+  tensor.dtype = made.dtype = DType::I4;
+  tensor.shape = from.shape;
+  made.shape = weights.shape;
+  made.order = weights.order;
+  return made;
+}
+
 Tensor Emitter::product(Op op, std::span<const Tensor> operands, const ProductScales& scales,
                         const Shape& shape, Attributes attributes) {
   const bool has_narrow_weights = operands[0].dtype == DType::I16 && op != Op::MatMul;
@@ -262,8 +297,11 @@ Tensor Emitter::product(Op op, std::span<const Tensor> operands, const ProductSc
   if (!refusal_ && operands[1].dtype != wanted)
     refusal_ = Refusal{"dtype", std::string(name(operands[1].dtype)), std::string(name(wanted))};
   std::vector<Tensor> all(operands.begin(), operands.end());
+  const bool is_packed = scales.is_4bit && operands[0].dtype == DType::I8 && is_constant(operands[1]);
+  if (is_packed && op != Op::MatMul) all[1] = packed(operands[1]);
   all.push_back(zero_point(operands[0].dtype, scales.a_zero));
-  all.push_back(zero_point(operands[1].dtype, scales.b_zero));
+  const Tensor b_zero = zero_point(operands[1].dtype, scales.b_zero);
+  all.push_back(all[1].dtype == DType::I4 ? packed(b_zero) : b_zero);
   if (scales.factors.empty()) return raw(op, all, operands[0].dtype, shape, std::move(attributes));
   const DType sums = operands[0].dtype == DType::I16 ? DType::I48 : DType::I32;
   return rescale(raw(op, all, sums, shape, std::move(attributes)), 0, scales.result.dtype(),

@@ -54,8 +54,11 @@ Check find_integer_product(Emitter& emit, const OpCall& call, std::string_view a
   for (const double scale : weight->scales) sums.push_back(x->quantization.scale * scale);
   product.a = x->tensor;
   product.b = weight->tensor;
-  product.scales = {
-      .a_zero = x->quantization.zero_point, .b_zero = weight->zero_point, .factors = {}, .result = *result};
+  product.scales = {.a_zero = x->quantization.zero_point,
+                    .b_zero = weight->zero_point,
+                    .factors = {},
+                    .result = *result,
+                    .is_4bit = weight->is_4bit};
   for (const double sum : sums) product.scales.factors.push_back(sum / result->scale);
   product.result = *result;
   const bool is_wide = x->quantization.bits == 16;

@@ -107,7 +107,8 @@ Check check_node(const Node& node, const Program* program, const Method* method,
                  const IntegerFacts* facts) {
   if (find_op_rule(node.op()) == nullptr) return Refusal{"op", {}, {}};
   Emitter emit(program, method, device, Scope::Node, facts);
-  return translate_node(emit, node);
+  DEPUTE_REFUSE_IF(translate_node(emit, node));
+  return device.limit == nullptr ? Check() : emit.check_orders(node);
 }
 
 Check translate_node(Emitter& emit, const Node& node) {

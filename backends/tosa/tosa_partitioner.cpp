@@ -41,7 +41,7 @@ OpsToNotDecompose ops_to_not_decompose(const Options& options) {
   }
   kept.filter = [options](const Node& node) {
     return !is_excluded(node, options) &&
-           !check_node(node, nullptr, nullptr, options.device, nullptr).has_value();
+           !check_node(node, nullptr, nullptr, Device{}, nullptr).has_value();
   };
   return kept;
 }

@@ -36,6 +36,8 @@ def partitioner(spec):
         return depute.partitioner("ethosu", **ethosu_options(spec))
     if isinstance(spec, VgfCompileSpec):
         return depute.partitioner("vgf", **profile)
+    if "u55" in tosa:  # what the processor takes, without Vela's flags
+        return depute.partitioner("ethosu", target="ethos-u55-128")
     return depute.partitioner("tosa", **profile)
 
 
@@ -136,14 +138,22 @@ def pytest_collection_modifyitems(items):
             items.remove(item)
 
 
+def outcome_of(report):
+    """compiled: all that upstream does without a simulator; better: upstream says that it fails."""
+    text = str(report.longrepr)
+    if "arm_executor_runner" in text or "executor_runner" in text:
+        return "compiled"
+    if report.failed:
+        return "better" if "XPASS(strict)" in text else "failed"
+    return "xfailed" if hasattr(report, "wasxfail") else report.outcome
+
+
 def pytest_runtest_logreport(report):
     """A line for each test, as it ends, in the file that UPSTREAM_LOG names."""
     path = os.environ.get("UPSTREAM_LOG")
     if not path or hasattr(report, "node") or (report.when != "call" and not report.failed):
         return
-    is_better = report.failed and "XPASS(strict)" in str(report.longrepr)
-    outcome = "xpassed" if is_better else "xfailed" if hasattr(report, "wasxfail") else report.outcome
     crash = getattr(report.longrepr, "reprcrash", None)
     why = " ".join(crash.message.split())[:400] if crash and report.failed else ""
     with Path(path).open("a") as log:
-        log.write(f"{outcome} {report.nodeid.rpartition('/')[2]} {report.duration:.1f}s {why}\n")
+        log.write(f"{outcome_of(report)} {report.nodeid.rpartition('/')[2]} {report.duration:.1f}s {why}\n")
