@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/small_float.h"
 #include "support/try.h"
 #include "tosa_generated.h"
 #include "write_graph.h"
@@ -92,6 +93,35 @@ std::string attributes_text(const wire::Operator& op) {
   }
 }
 
+template <typename T>
+T first_element(const flatbuffers::Vector<std::uint8_t>& data) {
+  T number{};
+  std::memcpy(&number, data.data(), std::min<std::size_t>(data.size(), sizeof number));
+  return number;
+}
+
+// The number of a constant with one element, with a space before it; integers of 4 and 48 bits, and others, have none.
+std::string few_numbers(const wire::Tensor& tensor) {
+  if (tensor.shape() == nullptr || tensor.shape()->size() != 1 || tensor.shape()->Get(0) != 1) return {};
+  const flatbuffers::Vector<std::uint8_t>& data = *tensor.data();
+  switch (static_cast<DType>(tensor.type())) {
+    case DType::I8:
+      return fmt::format(" {}", first_element<std::int8_t>(data));
+    case DType::I16:
+      return fmt::format(" {}", first_element<std::int16_t>(data));
+    case DType::I32:
+      return fmt::format(" {}", first_element<std::int32_t>(data));
+    case DType::F16:
+      return fmt::format(" {}", decode_small_float(ScalarType::F16, first_element<std::uint16_t>(data)));
+    case DType::BF16:
+      return fmt::format(" {}", decode_small_float(ScalarType::BF16, first_element<std::uint16_t>(data)));
+    case DType::F32:
+      return fmt::format(" {}", first_element<float>(data));
+    default:
+      return {};
+  }
+}
+
 class Describer {
  public:
   std::string describe(const wire::Block& block) {
@@ -139,8 +169,9 @@ class Describer {
     if (tensor == tensors_.end() || !with_types) return std::string(id);
     const std::string type = fmt::format("{}{}", name(static_cast<DType>(tensor->second->type())),
                                          list_text(tensor->second->shape()));
-    return tensor->second->data() != nullptr ? fmt::format("constant {}", type)
-                                             : fmt::format("{}: {}", id, type);
+    return tensor->second->data() != nullptr
+               ? fmt::format("constant {}{}", type, few_numbers(*tensor->second))
+               : fmt::format("{}: {}", id, type);
   }
 
   std::unordered_map<std::string_view, const wire::Tensor*> tensors_;
