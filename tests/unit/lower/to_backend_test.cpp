@@ -6,6 +6,7 @@
 
 #include "depute/backend/partitioners.h"
 #include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "depute/program/walk.h"
 #include "ir/verify.h"
 #include "tests/unit/parse.h"
@@ -79,6 +80,41 @@ TEST(ToBackend, SharedConstantIsGivenToEachTagOnceAndLeavesTheMethod) {
   EXPECT_TRUE(verify(result).empty());
 }
 
+// Takes places as i32.
+class NarrowBackend : public EchoBackend {
+ public:
+  ScalarType border_type(ScalarType type) const override {
+    return type == ScalarType::I64 ? ScalarType::I32 : type;
+  }
+};
+
+TEST(ToBackend, ValuesCrossTheBorderInTheTypeThatTheBackendWants) {
+  Program program = parse(R"(program
+data "w": f32[5, 2] = random(1)
+method forward(%w: f32[5, 2] = param "w", %t: i64[3]) {
+  %a: f32[3, 2] = aten.embedding.default(%w, %t) !t0 #1
+  %b: i64[3] = aten.argmax.default(%a, 1) !t0 #2
+  %c: f32[3, 2] = aten.tan.default(%a) #3
+  %d: f32[3, 2] = aten.embedding.default(%w, %t) !t1 #4
+  %e: f32[3, 2] = aten.add.Tensor(%c, %d) !t1 #5
+  return %e, %b
+}
+)");
+  Registry registry = registry_with(std::make_unique<NarrowBackend>());
+  auto lowered = to_backend(program, TaggedPartitioner({"Echo", {}}), registry, {});
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  const std::string text = print(lowered->program);
+  EXPECT_THAT(text, HasSubstr(R"(method forward(%t: i64[3]) {
+  %t_1: i32[3] = dim_order_ops._to_dim_order_copy.default(%t, dtype=.i32))"));
+  EXPECT_THAT(text, HasSubstr("delegate.call(@t0, %t_1)"));
+  EXPECT_THAT(text, HasSubstr("i64[3] = dim_order_ops._to_dim_order_copy.default(%t0_1, dtype=.i64)"));
+  EXPECT_THAT(text, HasSubstr("delegate.call(@t1, %t_1, %c)"));  // the conversion is shared
+  EXPECT_EQ(blob(*lowered->program.delegates[0]),
+            "dim_order_ops._to_dim_order_copy.default;aten.embedding.default;aten.argmax.default;"
+            "dim_order_ops._to_dim_order_copy.default;");
+  EXPECT_TRUE(verify_input(lowered->program).has_value());
+}
+
 TEST(ToBackend, InputProgramIsUnchanged) {
   Program program = parse(shared_constant);
   Program before = clone(program);
@@ -113,7 +149,8 @@ method forward(%x: f32[2], %y: f32[2]) {
 }
 )"));
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  EXPECT_EQ(op_names(*lowered->program.methods[0]->graph), "aten.cos.default;delegate.call;aten.neg.default;");
+  EXPECT_EQ(op_names(*lowered->program.methods[0]->graph),
+            "aten.cos.default;delegate.call;aten.neg.default;");
 }
 
 TEST(ToBackend, CycleThroughAnOutsideNodeIsRefusedWithItsPath) {
