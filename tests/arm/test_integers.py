@@ -21,34 +21,38 @@ import torch.ao.quantization.fx._decomposed  # noqa: E402, F401  (registers quan
 QUANTIZED = torch.ops.quantized_decomposed
 
 
-def quantize(x, scale, zero_point):
-    return QUANTIZED.quantize_per_tensor.default(x, scale, zero_point, -128, 127, torch.int8)
+def quantize(x, scale, zero_point, dtype=torch.int8):
+    limits = torch.iinfo(dtype)
+    return QUANTIZED.quantize_per_tensor.default(x, scale, zero_point, limits.min, limits.max, dtype)
 
 
-def dequantize(x, scale, zero_point):
-    return QUANTIZED.dequantize_per_tensor.default(x, scale, zero_point, -128, 127, torch.int8)
+def dequantize(x, scale, zero_point, dtype=torch.int8):
+    limits = torch.iinfo(dtype)
+    return QUANTIZED.dequantize_per_tensor.default(x, scale, zero_point, limits.min, limits.max, dtype)
 
 
 class Between(nn.Module):
     """A function of integers: it dequantizes them, computes, and quantizes the result."""
 
-    def __init__(self, function, inputs, output):
+    def __init__(self, function, inputs, output, dtype=torch.int8):
         super().__init__()
-        self.function, self.inputs, self.output = function, inputs, output
+        self.function, self.inputs, self.output, self.dtype = function, inputs, output, dtype
 
     def forward(self, *integers):
-        floats = [dequantize(x, *quanta) for x, quanta in zip(integers, self.inputs, strict=True)]
-        return quantize(self.function(*floats), *self.output)
+        floats = [dequantize(x, *quanta, self.dtype) for x, quanta in zip(integers, self.inputs, strict=True)]
+        result = self.function(*floats)
+        return quantize(result, *self.output, self.dtype) if self.output else result
 
 
 class Layer(nn.Module):
     """A convolution or linear layer with integers as weights, with a scale for each channel along an axis, or for all."""
 
-    def __init__(self, layer, axis=None, after=None):
+    def __init__(self, layer, axis=None, after=None, most=127):
         super().__init__()
+        self.most = most
         weight = layer.weight.detach()
         dims = [dim for dim in range(weight.dim()) if dim != axis] if axis is not None else list(range(weight.dim()))
-        scale = weight.abs().amax(dims, keepdim=True) / 127
+        scale = weight.abs().amax(dims, keepdim=True) / most
         self.register_buffer("weight", torch.round(weight / scale).to(torch.int8))
         self.register_buffer("scales", scale.reshape(-1).double())
         self.register_buffer("zero_points", torch.zeros(scale.numel(), dtype=torch.int64))
@@ -60,9 +64,10 @@ class Layer(nn.Module):
 
     def forward(self, x):
         if self.axis is None:
-            weight = QUANTIZED.dequantize_per_tensor.default(self.weight, self.scale, 0, -127, 127, torch.int8)
+            weight = QUANTIZED.dequantize_per_tensor.default(self.weight, self.scale, 0, -self.most, self.most, torch.int8)
         else:
-            weight = QUANTIZED.dequantize_per_channel.default(self.weight, self.scales, self.zero_points, self.axis, -127, 127, torch.int8)
+            scales = (self.scales, self.zero_points, self.axis, -self.most, self.most)
+            weight = QUANTIZED.dequantize_per_channel.default(self.weight, *scales, torch.int8)
         if self.kind == "Linear":
             y = F.linear(x, weight, self.bias)
         else:
@@ -135,6 +140,15 @@ CASES = {
     "conv3d": (Layer(nn.Conv3d(2, 4, 3, padding=1), 0), [((1, 2, 8, 9, 11), A)], (0.0217, 4)),
     "conv_transposed": (Layer(nn.ConvTranspose2d(8, 16, 3, 2, 1, output_padding=1), 1), ONE, (0.0217, 4)),
     "conv_transposed_tensor": (Layer(nn.ConvTranspose2d(8, 16, 2, 2)), ONE, (0.0217, 4)),
+    "conv_4bit": (Layer(nn.Conv2d(8, 15, 3, padding=1), 0, most=7), ONE, (0.0217, 4)),
+    "conv_depthwise_4bit": (Layer(nn.Conv2d(8, 8, 3, groups=8), most=7), ONE, (0.0217, 4)),
+    "linear_4bit": (Layer(nn.Linear(11, 21), 0, most=7), ONE, (0.0217, 4)),
+    "upsample_nearest": (lambda a: F.interpolate(a, scale_factor=2), ONE, A),
+    "upsample_nearest_rescaled": (lambda a: F.interpolate(a, (27, 22)), ONE, OUT),
+    "upsample_bilinear": (lambda a: F.interpolate(a, scale_factor=2, mode="bilinear"), ONE, A),
+    "upsample_bilinear_corners": (lambda a: F.interpolate(a, (17, 21), mode="bilinear", align_corners=True), ONE, OUT),
+    "cumsum": (lambda a: a.cumsum(2), ONE, (0.103, 2)),
+    "index_select": (lambda a: torch.relu(a.index_select(1, torch.tensor([3, 0, 7]))), ONE, A),
     "linear": (Layer(nn.Linear(11, 20), 0), ONE, (0.0217, 4)),
     "linear_tensor": (Layer(nn.Linear(11, 20, bias=False)), ONE, (0.0217, 4)),
     "silu": (F.silu, ONE, B),
@@ -144,7 +158,7 @@ CASES = {
     "hardsigmoid": (F.hardsigmoid, ONE, (1 / 256, -128)),
     "elu": (F.elu, ONE, B),
     "leaky_relu": (F.leaky_relu, ONE, B),
-    **{name: (getattr(torch, name), ONE, OUT) for name in ("abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "neg", "sigmoid", "sign", "sin", "tanh")},
+    **{name: (getattr(torch, name), ONE, OUT) for name in ("abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "neg", "sigmoid", "sign", "sin", "tanh", "atan", "asinh")},
     **{name: (getattr(torch, name), POSITIVE, OUT) for name in ("log1p", "sqrt")},
 }  # fmt: skip
 # Each element of the result is a function of one integer, or a chosen one: there is nothing to round twice.
@@ -152,7 +166,7 @@ EXACT = {
     "add_number", "rsub", "mul_number", "div", "square", "pow", "maximum", "minimum", "relu", "relu_rescaled", "relu6", "hardtanh_rescaled", "cat",
     "stack", "where", "view", "permute", "slice", "pad", "expand", "flip", "max_pool", "max_pool_rescaled", "amax", "silu", "gelu", "gelu_tanh",
     "hardswish", "hardsigmoid", "elu", "leaky_relu", "abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "neg", "sigmoid", "sign", "sin", "tanh",
-    "log1p", "sqrt",
+    "log1p", "sqrt", "atan", "asinh", "upsample_nearest", "upsample_nearest_rescaled", "index_select",
 }  # fmt: skip
 
 
@@ -192,11 +206,56 @@ def test_ops(name, tmp_path):
         report = lower(torch.export.export(model, tuple(inputs)), tmp_path / "m.pte", "tosa:profile=INT")
     assert counts(report)[::2] == (1, 0), report
     graph = payload(tmp_path / "m.pte")
-    assert check_tosa(graph, profiles=["pro_int"]) == ""
+    assert check_tosa(graph, profiles=["pro_int"], extensions=["int4"]) == ""
     [got] = run_tosa(graph, inputs)
     error = (got.int() - expected.int()).abs()
     assert error.max() <= (0 if name in EXACT else 1)
     assert name in EXACT or (error > 0).float().mean() < 0.1
+
+
+# Of 16 bits: the functions are interpolated between 513 numbers.
+WIDE = (
+    "add", "add_constant", "sub", "mul", "mul_number", "maximum", "relu", "relu6", "cat", "where", "slice", "pad", "max_pool", "avg_pool", "mean",
+    "sum", "amax", "bmm", "conv", "conv_tensor", "conv_depthwise", "conv_groups", "conv3d", "conv_transposed", "linear", "sigmoid", "tanh", "erf",
+    "upsample_nearest", "upsample_bilinear", "cumsum", "index_select",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_ops_of_16_bits(name, tmp_path):
+    function, operands, output = CASES[name]
+    torch.manual_seed(1)
+
+    def finer(quanta):
+        return quanta[0] / 256, 0
+
+    inputs = [torch.randint(-32768, 32768, shape, dtype=torch.int16) for shape, _ in operands]
+    model = Between(function, [finer(quanta) for _, quanta in operands], finer(output), torch.int16).eval()
+    with torch.no_grad():
+        expected = model(*inputs)
+        report = lower(torch.export.export(model, tuple(inputs)), tmp_path / "m.pte", "tosa:profile=INT")
+    assert counts(report)[::2] == (1, 0), report
+    graph = payload(tmp_path / "m.pte")
+    assert check_tosa(graph, profiles=["pro_int"], extensions=["int16"]) == ""
+    [got] = run_tosa(graph, inputs)
+    # Multipliers of products have 15 bits, and results are about 32767 quanta at most.
+    assert (got.int() - expected.int()).abs().max() <= (2 if name in ("sigmoid", "tanh", "erf") else 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16])
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_comparisons(name, dtype, tmp_path):
+    torch.manual_seed(1)
+    limits = torch.iinfo(dtype)
+    inputs = [torch.randint(limits.min, limits.max + 1, (64, 64), dtype=dtype) for _ in range(2)]
+    scales = [(0.25, 0), (0.5, 0)]  # of which some numbers are equal
+    model = Between(getattr(torch, name), scales, None, dtype).eval()
+    report = lower(torch.export.export(model, tuple(inputs)), tmp_path / "m.pte", "tosa:profile=INT")
+    assert counts(report)[::2] == (1, 0), report
+    graph = payload(tmp_path / "m.pte")
+    assert check_tosa(graph, profiles=["pro_int"], extensions=["int16"]) == ""
+    [got] = run_tosa(graph, inputs)
+    assert torch.equal(got, model(*inputs))
 
 
 def test_floats_at_the_border(tmp_path):
