@@ -539,6 +539,8 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
     if (least == mode_->least() && most == mode_->most()) return x;
     return add(Op::Clamp, {x}, Limits{static_cast<double>(least), static_cast<double>(most)});
   }
+  // The extension for i16 is for quantized programs.
+  if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
   Tensor result = x;
   constexpr double least = std::numeric_limits<std::int32_t>::min();

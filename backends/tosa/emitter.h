@@ -117,6 +117,8 @@ class Emitter {
   Tensor clamp(const Tensor& x, double min, double max);
   Tensor negate(const Tensor& x);
   Tensor cast(const Tensor& x, DType dtype);
+  // bf16 as f32, in which functions of several steps are computed, as in PyTorch.
+  Tensor precise(const Tensor& x) { return x.dtype == DType::BF16 ? cast(x, DType::F32) : x; }
   Tensor rounded(const Tensor& x, DType dtype);  // to the nearest integer, even ones where there are two
   // With one operand and a number.
   Tensor add(Op op, const Tensor& x, double number) { return add(op, {x, this->number(number, x.dtype)}); }

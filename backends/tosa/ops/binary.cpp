@@ -68,8 +68,9 @@ Tensor quotient(Emitter& emit, const Tensor& a, const Tensor& b) {
 Check div(Emitter& emit, const OpCall& call) {
   const auto [a, b] = operands(emit, call);
   if (!is_float(a.dtype)) return Refusal{"dtype", std::string(name(a.dtype)), "floats"};
-  if (!call["other"].is_value()) return emit.result(emit.mul(a, 1.0 / call.number("other")));
-  return emit.result(quotient(emit, a, b));
+  const Tensor x = emit.precise(a);
+  if (!call["other"].is_value()) return result_of(emit, emit.mul(x, 1.0 / call.number("other")));
+  return result_of(emit, quotient(emit, x, emit.precise(b)));
 }
 
 // --- whole quotients and what is left of the dividend

@@ -15,10 +15,16 @@ Check unary(Emitter& emit, const OpCall& call) {
   return emit.result(emit.add(op, {emit.input(call, "self")}));
 }
 
-// For functions of Emitter.
+// For functions of one step, or of steps that round nothing.
+template <Tensor (*function)(Emitter& emit, const Tensor& x)>
+Check exactly(Emitter& emit, const OpCall& call) {
+  return emit.result(function(emit, emit.input(call, "self")));
+}
+
+// For functions of several steps.
 template <Tensor (*function)(Emitter& emit, const Tensor& x)>
 Check by(Emitter& emit, const OpCall& call) {
-  return emit.result(function(emit, emit.input(call, "self")));
+  return emit.result(emit.cast(function(emit, emit.precise(emit.input(call, "self"))), emit.result_dtype()));
 }
 
 Tensor absolute(Emitter& emit, const Tensor& x) {
@@ -131,10 +137,11 @@ Tensor is_infinite(Emitter& emit, const Tensor& x) {
 
 // log(x / (1 - x))
 Check logit(Emitter& emit, const OpCall& call) {
-  Tensor x = emit.input(call, "self");
+  Tensor x = emit.precise(emit.input(call, "self"));
   if (!call["eps"].is_none()) x = emit.clamp(x, call.number("eps"), 1 - call.number("eps"));
   const Tensor rest = emit.add(Op::Sub, {emit.number(1, x.dtype), x});
-  return emit.result(emit.add(Op::Log, {emit.mul(x, emit.add(Op::Reciprocal, {rest}))}));
+  const Tensor logarithm = emit.add(Op::Log, {emit.mul(x, emit.add(Op::Reciprocal, {rest}))});
+  return emit.result(emit.cast(logarithm, emit.result_dtype()));
 }
 
 // min(max(x + 3, 0), 6) / 6
@@ -175,7 +182,7 @@ Tensor logical_not(Emitter& emit, const Tensor& x) {
 
 // x / 2 * (1 + erf(x / sqrt(2))), or with the tangent: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
 Check gelu(Emitter& emit, const OpCall& call) {
-  const Tensor x = emit.input(call, "self");
+  const Tensor x = emit.precise(emit.input(call, "self"));
   Tensor curve;
   if (call["approximate"].as_symbol() == "tanh") {
     const Tensor cube = emit.mul(emit.mul(x, emit.mul(x, x)), 0.044715);
@@ -183,7 +190,8 @@ Check gelu(Emitter& emit, const OpCall& call) {
   } else {
     curve = emit.add(Op::Erf, {emit.mul(x, std::numbers::sqrt2 / 2)});
   }
-  return emit.result(emit.mul(emit.mul(x, 0.5), emit.add(Op::Add, curve, 1)));
+  const Tensor made = emit.mul(emit.mul(x, 0.5), emit.add(Op::Add, curve, 1));
+  return emit.result(emit.cast(made, emit.result_dtype()));
 }
 
 // exp(exponent * log(|x|)), with the sign of odd powers. TOSA's POW is not defined for infinities and NaN.
@@ -218,7 +226,8 @@ Tensor to_power(Emitter& emit, const Tensor& x, double exponent) {
 Check pow(Emitter& emit, const OpCall& call) {
   const double exponent = call.number("exponent");
   const DType dtype = emit.result_dtype();
-  const Tensor x = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : DType::I32);
+  const Tensor given = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : DType::I32);
+  const Tensor x = emit.precise(given);
   if (!is_float(x.dtype) && (exponent < 0 || exponent > 4 || exponent != std::trunc(exponent)))
     return refuse_argument(call, "exponent", "0 to 4");
   return emit.result(emit.cast(to_power(emit, x, exponent), dtype));
@@ -232,12 +241,13 @@ Check leaky_relu(Emitter& emit, const OpCall& call) {
 
 // x > 0: scale * x; else alpha * scale * (exp(x * input_scale) - 1)
 Check elu(Emitter& emit, const OpCall& call) {
-  const Tensor x = emit.input(call, "self");
+  const Tensor x = emit.precise(emit.input(call, "self"));
   const double scale = call.number("scale");
   const Tensor curve = exp_minus_one(emit, emit.mul(emit.clamp(x, -infinity, 0), call.number("input_scale")));
   const Tensor is_positive = emit.compare(Op::Greater, x, emit.number(0, x.dtype));
-  return emit.result(emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale),
-                                 emit.mul(curve, call.number("alpha") * scale)));
+  const Tensor made = emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale),
+                                  emit.mul(curve, call.number("alpha") * scale));
+  return emit.result(emit.cast(made, emit.result_dtype()));
 }
 
 Check clamp(Emitter& emit, const OpCall& call) {
@@ -274,9 +284,9 @@ std::span<const OpRule> unary() {
   using enum IntegerForm;
   static constexpr OpRule rules[] = {
       {.op = "aten._to_copy.default", .gives_i64 = true, .translate = to_dtype, .integers = SameScale},
-      {.op = "aten.abs.default", .translate = by<absolute>, .integers = Table},
+      {.op = "aten.abs.default", .translate = exactly<absolute>, .integers = Table},
       {.op = "aten.alias.default", .op_class = OpClass::Move, .translate = copy, .integers = SameScale},
-      {.op = "aten.bitwise_not.default", .translate = by<invert>},
+      {.op = "aten.bitwise_not.default", .translate = exactly<invert>},
       {.op = "aten.ceil.default", .translate = unary<Op::Ceil>, .integers = Table},
       {.op = "aten.clamp.default", .translate = clamp, .integers = Clamp},
       {.op = "aten.clone.default", .op_class = OpClass::Move, .translate = copy, .integers = SameScale},
@@ -291,26 +301,26 @@ std::span<const OpRule> unary() {
       {.op = "aten.hardsigmoid.default", .keep_whole = true, .translate = by<hardsigmoid>, .integers = Table},
       {.op = "aten.hardswish.default", .keep_whole = true, .translate = by<hardswish>, .integers = Table},
       {.op = "aten.hardtanh.default", .translate = hardtanh, .integers = Clamp},
-      {.op = "aten.isinf.default", .conditions = "floats", .translate = by<is_infinite>},
-      {.op = "aten.isnan.default", .translate = by<is_nan>},
+      {.op = "aten.isinf.default", .conditions = "floats", .translate = exactly<is_infinite>},
+      {.op = "aten.isnan.default", .translate = exactly<is_nan>},
       {.op = "aten.leaky_relu.default", .translate = leaky_relu, .integers = Table},
       {.op = "aten.log.default", .translate = unary<Op::Log>, .integers = Table},
       {.op = "aten.log10.default", .translate = by<log10>, .integers = Table},
       {.op = "aten.log1p.default", .translate = by<log1p>, .integers = Table},
       {.op = "aten.log2.default", .translate = by<log2>, .integers = Table},
-      {.op = "aten.logical_not.default", .translate = by<logical_not>},
+      {.op = "aten.logical_not.default", .translate = exactly<logical_not>},
       {.op = "aten.logit.default", .translate = logit, .integers = Table},
-      {.op = "aten.neg.default", .translate = by<negate>, .integers = Table},
+      {.op = "aten.neg.default", .translate = exactly<negate>, .integers = Table},
       {.op = "aten.pow.Tensor_Scalar",
        .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
        .translate = pow,
        .integers = Table},
       {.op = "aten.reciprocal.default", .translate = unary<Op::Reciprocal>, .integers = Table},
-      {.op = "aten.relu.default", .translate = by<relu>, .integers = Clamp},
+      {.op = "aten.relu.default", .translate = exactly<relu>, .integers = Clamp},
       {.op = "aten.round.default", .conditions = "floats", .translate = by<round_to_even>, .integers = Table},
       {.op = "aten.rsqrt.default", .translate = unary<Op::Rsqrt>, .integers = Table},
       {.op = "aten.sigmoid.default", .translate = unary<Op::Sigmoid>, .integers = Table},
-      {.op = "aten.sign.default", .translate = by<sign>, .integers = Table},
+      {.op = "aten.sign.default", .translate = exactly<sign>, .integers = Table},
       {.op = "aten.silu.default", .keep_whole = true, .translate = by<silu>, .integers = Table},
       {.op = "aten.sin.default", .translate = unary<Op::Sin>, .integers = Table},
       {.op = "aten.sinh.default", .translate = by<hyperbolic_sine>, .integers = Table},
@@ -318,7 +328,7 @@ std::span<const OpRule> unary() {
       {.op = "aten.square.default", .translate = by<square>, .integers = Table},
       {.op = "aten.tan.default", .translate = by<tangent>, .integers = Table},
       {.op = "aten.tanh.default", .translate = unary<Op::Tanh>, .integers = Table},
-      {.op = "aten.trunc.default", .translate = by<truncate>, .integers = Table},
+      {.op = "aten.trunc.default", .translate = exactly<truncate>, .integers = Table},
       {.op = "dim_order_ops._to_dim_order_copy.default",
        .gives_i64 = true,
        .translate = to_dtype,
