@@ -149,10 +149,11 @@ test-arm:  ## what the TOSA and vgf backends write, in Arm's reference model and
 	@scripts/install_system.sh test
 	@scripts/install_system.sh arm
 	@scripts/install_python.sh test
-	@RELEASE=previous scripts/install_python.sh demo
+	@RELEASE=previous scripts/install_python.sh test
 	@RELEASE=previous scripts/install_python.sh arm
 	@scripts/build.sh release depute
 	@scripts/build_wheel.sh --install
+	@scripts/build_wheel.sh --install .venv-previous
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python tests/models/architectures.py
 	.venv/bin/python -m pytest -q tests/arm

@@ -1,5 +1,7 @@
 #include "target.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace depute::ethosu {
@@ -35,7 +37,7 @@ Result<Target> find_target(std::string_view accelerator) {
     target.memory_mode = family.memory_mode;
     return target;
   }
-  return failure("ethosu", accelerator, "is no Ethos-U processor",
+  return failure("usage", "--backend ethosu", fmt::format("'target={}' is no Ethos-U processor", accelerator),
                  "target=ethos-u55-128, ethos-u65-256 or ethos-u85-256, for instance");
 }
 

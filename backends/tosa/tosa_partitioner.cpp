@@ -40,8 +40,7 @@ OpsToNotDecompose ops_to_not_decompose(const Options& options) {
     if (rule->keep_whole) kept.ops.emplace_back(rule->op);
   }
   kept.filter = [options](const Node& node) {
-    return !is_excluded(node, options) &&
-           !check_node(node, nullptr, nullptr, Device{}, nullptr).has_value();
+    return !is_excluded(node, options) && !check_node(node, nullptr, nullptr, Device{}, nullptr).has_value();
   };
   return kept;
 }
@@ -87,6 +86,9 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
       options.device.profile = value == "INT" ? Profile::Integers : Profile::All;
       continue;
     }
+    if (key == profile_key)
+      return failure("usage", fmt::format("--backend {}", owner),
+                     fmt::format("'profile={}' is no profile", value), "profile=INT or profile=FP+INT");
     if (key != "exclude") {
       return failure("usage", fmt::format("--backend {}", owner),
                      fmt::format("unknown option '{}={}'", key, value),
