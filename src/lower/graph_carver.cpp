@@ -270,6 +270,7 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Name(Name
   std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, name)};
   for (const Value* value : imports.arguments) args.push_back(Argument::of(argument_for(tag, *value)));
   std::vector<ResultSpec> specs;
+  specs.reserve(results.size());
   int suffix = 0;
   for (const Value* value : results) specs.push_back({result_name(name, suffix), border_type(tag, *value)});
   partition.call = to_.add(delegate_call_symbol(), args, {}, specs);
