@@ -276,7 +276,9 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Name(Name
   partition.call = to_.add(delegate_call_symbol(), args, {}, specs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     Value* result = partition.call->result(i);
-    in_parent_[number_of(*results[i])] = converted(to_, result, results[i]->type(), tag);
+    Value* given = converted(to_, result, results[i]->type(), tag);
+    in_parent_[number_of(*results[i])] = given;
+    if (given != result) converted_[{given, result->tensor().dtype}] = result;
   }
   partitions.push_back(std::move(partition));
 }
@@ -309,6 +311,12 @@ Status GraphCarver::run(const std::function<Name(Name tag)>& delegate_name,
     if (tags_.moved_output[i] == none) outputs.push_back(copier.import(from_.outputs()[i], map_value));
   }
   to_.set_outputs(outputs);
+  // Results that other delegates alone read.
+  for (const auto& [key, value] : converted_) {
+    Node* conversion = key.first->producer();
+    if (!key.first->has_uses() && conversion != nullptr && conversion->operand(0) == value)
+      to_.erase(*conversion);
+  }
   return {};
 }
 

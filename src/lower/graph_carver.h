@@ -66,7 +66,7 @@ class GraphCarver {
   Graph& to_;
   const BodyMap& bodies_;
   const BorderType& border_type_;
-  std::map<std::pair<const Value*, ScalarType>, Value*> converted_;  // in the parent
+  std::map<std::pair<Value*, ScalarType>, Value*> converted_;  // in the parent
   std::vector<std::uint32_t> first_result_;  // by node id: its first result's value number; inputs come first
   std::vector<std::vector<std::size_t>> mutations_;  // by tag: indices of graph outputs that move in
   std::vector<bool> used_outside_;  // by value number: used by another tag or an undelegated node

@@ -88,6 +88,25 @@ class NarrowBackend : public EchoBackend {
   }
 };
 
+TEST(ToBackend, ResultsOfOneDelegateReachAnotherWithoutConversions) {
+  Program program = parse(R"(program
+data "w": f32[5, 2] = random(1)
+method forward(%w: f32[5, 2] = param "w", %x: f32[3, 5]) {
+  %a: i64[3] = aten.argmax.default(%x, 1) !t0 #1
+  %b: f32[3, 2] = aten.embedding.default(%w, %a) !t1 #2
+  return %b
+}
+)");
+  Registry registry = registry_with(std::make_unique<NarrowBackend>());
+  auto lowered = to_backend(program, TaggedPartitioner({"Echo", {}}), registry, {});
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_THAT(print(lowered->program), HasSubstr(R"(method forward(%x: f32[3, 5]) {
+  %t0: i32[3] = delegate.call(@t0, %x) #3
+  %t1: f32[3, 2] = delegate.call(@t1, %t0) #4
+  return %t1
+})"));
+}
+
 TEST(ToBackend, ValuesCrossTheBorderInTheTypeThatTheBackendWants) {
   Program program = parse(R"(program
 data "w": f32[5, 2] = random(1)
