@@ -10,11 +10,10 @@
 
 #include "emitter.h"
 #include "lower/weights/order.h"
+#include "ops/places.h"
 
 namespace depute::tosa::ops {
 namespace {
-
-using Places = std::vector<std::int32_t>;
 
 std::vector<std::int32_t> places_of(const weights::Constant& constant) {
   const std::shared_ptr<const Storage> storage = constant.storage();
@@ -181,10 +180,13 @@ Check gather(Emitter& emit, const OpCall& call) {
   return emit.result(emit.permute(emit.reshape(made, turned_places.shape), weights::inverse(order)));
 }
 
-// A part of a tensor at fixed places along a dimension.
+}  // namespace
+
 Tensor at_places(Emitter& emit, const Tensor& x, std::size_t dim, const Places& places) {
   return taken(emit, x, dim, places_tensor(emit, places, {static_cast<std::int64_t>(places.size())}));
 }
+
+namespace {
 
 // Windows along a dimension, whose elements become the last dimension.
 Check unfold(Emitter& emit, const OpCall& call) {

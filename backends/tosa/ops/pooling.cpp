@@ -1,9 +1,11 @@
 // Maxima and averages over windows of images.
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "emitter.h"
+#include "ops/places.h"
 #include "windows.h"
 
 namespace depute::tosa::ops {
@@ -42,7 +44,6 @@ Tensor pool(Emitter& emit, Op op, const Tensor& x, const Shape& result, const st
 Check check_windows(const OpCall& call, const Tensor& x, const std::vector<Slide>& slides) {
   if (x.rank() != 4 && x.rank() != 3) return Refusal{"rank", std::to_string(x.rank()), "3 or 4"};
   for (const Slide& slide : slides) {
-    if (slide.dilation != 1) return refuse_argument(call, "dilation", "1");
     if (slide.kernel > max_kernel || slide.stride > max_kernel)
       return refuse_argument(call, "kernel_size", "at most 8192");
   }
@@ -57,6 +58,23 @@ Shape with_batch(const Shape& shape) {
   return result;
 }
 
+// TOSA has no dilation here: the elements of each window are put beside one another, [a, b, c, d] -> [a, c, b, d].
+Tensor without_dilation(Emitter& emit, const Tensor& x, std::size_t dim, Slide& slide, std::int64_t count) {
+  if (slide.dilation == 1) return x;
+  std::vector<std::int64_t> widths(2 * x.rank(), 0);
+  widths[2 * dim] = slide.before;
+  widths[2 * dim + 1] = slide.after;
+  Places places;
+  for (std::int64_t window = 0; window < count; ++window) {
+    for (std::int64_t i = 0; i < slide.kernel; ++i)
+      places.push_back(static_cast<std::int32_t>(window * slide.stride + i * slide.dilation));
+  }
+  const bool is_padded = slide.before != 0 || slide.after != 0;
+  const Tensor whole = is_padded ? emit.pad(x, widths, -std::numeric_limits<double>::infinity()) : x;
+  slide = {.kernel = slide.kernel, .stride = slide.kernel};
+  return at_places(emit, whole, dim, places);
+}
+
 Check max_pool(Emitter& emit, const OpCall& call) {
   if (call.node()->results().size() > 1 && call.node()->result(1)->has_uses())
     return Refusal{"unused-result", "result 1 is used", "result 0 alone"};
@@ -65,7 +83,10 @@ Check max_pool(Emitter& emit, const OpCall& call) {
   DEPUTE_REFUSE_IF(check_windows(call, x, slides));
   x = emit.reshape(x, with_batch(x.shape));
   const Shape result = with_batch(emit.result_shape());
-  for (std::size_t i = 0; i < 2; ++i) x = fit_window(emit, x, 2 + i, slides[i], result[2 + i]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    x = fit_window(emit, x, 2 + i, slides[i], result[2 + i]);
+    x = without_dilation(emit, x, 2 + i, slides[i], result[2 + i]);
+  }
   return emit.result(emit.reshape(pool(emit, Op::MaxPool2d, x, result, slides), emit.result_shape()));
 }
 
@@ -223,12 +244,11 @@ std::span<const OpRule> pooling() {
        .integers = IntegerForm::Own,
        .translate_integers = average_of_integers<read_average>},
       {.op = "aten.max_pool2d.default",
-       .conditions = "no dilation",
        .keep_whole = true,
        .translate = max_pool,
        .integers = IntegerForm::SameScale},
       {.op = "aten.max_pool2d_with_indices.default",
-       .conditions = "no dilation; result 0 alone",
+       .conditions = "result 0 alone",
        .translate = max_pool,
        .integers = IntegerForm::SameScale},
   };

@@ -248,12 +248,32 @@ Check slice_scatter(Emitter& emit, const OpCall& call) {
   return emit.result(emit.concat(parts, dim));
 }
 
+// Tensors are dense here: other strides would read elements twice, or leave some out.
+Check as_strided(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.input(call, "self");
+  const Shape shape = emit.result_shape();
+  const std::vector<std::int64_t> strides = call.ints("stride");
+  std::int64_t dense = 1;
+  for (std::size_t i = shape.size(); i-- > 0; dense *= shape[i]) {
+    if (shape[i] > 1 && strides[i] != dense)
+      return refuse_argument(call, "stride", "those of a dense tensor");
+  }
+  if (!call["storage_offset"].is_none() && call.integer("storage_offset") != 0)
+    return refuse_argument(call, "storage_offset", "0");
+  if (dense != element_count(x.shape)) return refuse_argument(call, "size", "all elements");
+  return emit.result(emit.reshape(emit.in_rows(x), shape));
+}
+
 }  // namespace
 
 std::span<const OpRule> view() {
   constexpr OpClass move = OpClass::Move;
   constexpr IntegerForm same = IntegerForm::SameScale;
   static constexpr OpRule rules[] = {
+      {.op = "aten.as_strided.default",
+       .conditions = "the strides of a dense tensor",
+       .translate = as_strided,
+       .integers = same},
       {.op = "aten.cat.default", .translate = cat, .integers = same},
       {.op = "aten.constant_pad_nd.default", .translate = pad, .integers = same},
       {.op = "aten.expand.default", .translate = expand, .integers = same},
