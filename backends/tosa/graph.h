@@ -198,6 +198,11 @@ struct TosaGraph {
   std::vector<TensorId> outputs;
 };
 
+// The type in which a convolution or an average adds up.
+DType accumulator(const TosaGraph& graph, const TosaOp& op);
+// The bytes of a limit of a CLAMP whose result has this type. Integers are at most the type's.
+std::vector<std::uint8_t> bound_bytes(double bound, DType dtype);
+
 // Removes operators whose results are not read.
 void remove_unused(TosaGraph& graph);
 

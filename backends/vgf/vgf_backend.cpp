@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "backends/tosa/tosa_backend.h"
 #include "backends/tosa/write_graph.h"
 #include "convert.h"
 #include "support/try.h"
+#include "write_vgf.h"
 
 namespace depute::vgf {
 namespace {
@@ -30,11 +31,17 @@ Status check_inputs(const tosa::TosaGraph& graph) {
   return {};
 }
 
+Result<std::vector<std::byte>> convert(const tosa::TosaGraph& graph, std::string_view chosen) {
+  TRY_STATUS(check_inputs(graph));
+  TRY(const Converter converter, Converter::find(chosen));
+  return convert_to_vgf(tosa::write_graph(graph), converter);
+}
+
 }  // namespace
 
 Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
                                                 std::span<const CompileSpec> compile_specs) const {
-  std::string chosen;
+  std::optional<std::string> converter;
   tosa::Profile profile = tosa::Profile::All;
   for (const CompileSpec& spec : compile_specs) {
     if (spec.key == tosa::version_key) {
@@ -43,12 +50,10 @@ Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
     }
     if (spec.key != converter_key)
       return failure("vgf", "", fmt::format("unknown compile spec '{}'", spec.key));
-    chosen.assign(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
+    converter.emplace(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
   }
   TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, profile));
-  TRY_STATUS(check_inputs(graph));
-  TRY(const Converter converter, Converter::find(chosen));
-  TRY(std::vector<std::byte> file, convert_to_vgf(tosa::write_graph(graph), converter));
+  TRY(std::vector<std::byte> file, converter ? convert(graph, *converter) : write_vgf(graph));
   return PreprocessResult{.processed_bytes = Storage::owned(std::move(file))};
 }
 

@@ -4,8 +4,8 @@
 //   translate -> write_graph -> model-converter
 #pragma once
 
-#include "depute/backend/backend.h"
 #include "backends/tosa/tosa_backend.h"
+#include "depute/backend/backend.h"
 
 namespace depute::vgf {
 
