@@ -17,7 +17,7 @@ namespace depute::vgf {
 
 struct UsedConstant {
   tosa::TensorId tensor = 0;
-  std::optional<Literal> literal = {};             // of one with few elements
+  std::optional<Literal> literal = {};       // of one with few elements
   std::optional<weights::Bytes> bytes = {};  // of one with many
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "backends/tosa/graph.h"
+
 namespace depute::vgf {
 
 struct Section {
@@ -33,6 +35,9 @@ struct ConstantEntry {
   std::uint64_t offset = 0;
 };
 static_assert(sizeof(ConstantEntry) == 24);
+
+// The number of VkFormat for elements of a type.
+std::uint32_t format_of(tosa::DType dtype);
 
 inline constexpr std::uint64_t constant_alignment = 8;
 inline constexpr std::uint32_t tensor_descriptor = 1000460000;  // VK_DESCRIPTOR_TYPE_TENSOR_ARM

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "backends/tosa/graph.h"
 
@@ -33,6 +34,10 @@ enum class Attribute : std::uint8_t {
   PerChannel,
   IsUnsigned,
 };
+
+inline constexpr std::array<std::string_view, 18> attribute_names = {
+    "",    "pad", "kernel", "stride", "dilation", "accumulator", "local_bound", "nan",         "axis",
+    "min", "max", "perms",  "mode",   "round",    "scale32",     "rounding",    "per_channel", "unsigned"};
 
 struct Instruction {
   tosa::Op op;

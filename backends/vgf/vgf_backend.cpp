@@ -58,13 +58,11 @@ Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
 }
 
 Result<std::string> VgfBackend::describe(std::span<const std::byte> processed_bytes) const {
-  // The format's name and version: "VGF1", four bytes, then major, minor and patch.
-  constexpr std::size_t version_offset = 8;
-  const std::string_view text(reinterpret_cast<const char*>(processed_bytes.data()), processed_bytes.size());
-  if (text.size() < version_offset + 3 || !text.starts_with("VGF1"))
-    return failure("vgf", "", "these bytes are no VGF file");
-  const auto number = [&](std::size_t i) { return static_cast<unsigned char>(text[version_offset + i]); };
-  return fmt::format("VGF {}.{}.{}\n", number(0), number(1), number(2));
+  return describe_vgf(processed_bytes);
+}
+
+Result<PayloadLayout> VgfBackend::layout(std::span<const std::byte> processed_bytes) const {
+  return layout_of_vgf(processed_bytes);
 }
 
 }  // namespace depute::vgf

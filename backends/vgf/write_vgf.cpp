@@ -21,28 +21,6 @@ using tosa::TensorId;
 using tosa::TosaGraph;
 using tosa::TosaTensor;
 
-// Numbers of VkFormat.
-std::uint32_t format_of(DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-      return 1000460000;
-    case DType::I16:
-      return 75;
-    case DType::I32:
-      return 99;
-    case DType::I48:
-      return 111;
-    case DType::F16:
-      return 76;
-    case DType::BF16:
-      return 1000460001;
-    case DType::F32:
-      return 100;
-    default:
-      return 14;  // I8
-  }
-}
-
 std::uint64_t rounded_up(std::uint64_t size) {
   return (size + constant_alignment - 1) / constant_alignment * constant_alignment;
 }
@@ -191,6 +169,27 @@ class FileWriter {
 };
 
 }  // namespace
+
+std::uint32_t format_of(DType dtype) {
+  switch (dtype) {
+    case DType::Bool:
+      return 1000460000;
+    case DType::I16:
+      return 75;
+    case DType::I32:
+      return 99;
+    case DType::I48:
+      return 111;
+    case DType::F16:
+      return 76;
+    case DType::BF16:
+      return 1000460001;
+    case DType::F32:
+      return 100;
+    default:
+      return 14;  // I8
+  }
+}
 
 std::vector<std::byte> write_vgf(const TosaGraph& graph) {
   return FileWriter(graph).write();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/tosa/graph.h"
+#include "depute/backend/backend.h"
 #include "depute/program/result.h"
 
 namespace depute::vgf {
@@ -19,5 +20,7 @@ std::vector<std::byte> write_vgf(const tosa::TosaGraph& graph);
 
 // Returns the resources and the operators, a line each. The bytes come from a file and may be corrupt: then fails.
 Result<std::string> describe_vgf(std::span<const std::byte> bytes);
+// Returns the places of the tables and of the constants. The bytes may be corrupt, as in describe_vgf().
+Result<PayloadLayout> layout_of_vgf(std::span<const std::byte> bytes);
 
 }  // namespace depute::vgf
