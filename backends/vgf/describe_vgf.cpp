@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -92,8 +93,10 @@ std::string resource_line(std::uint32_t i, const wire::Resource& resource) {
     const auto& sizes = *resource.description()->shape();
     shape.assign(sizes.begin(), sizes.begin() + std::min<std::ptrdiff_t>(sizes.size(), max_dimensions));
   }
-  const char* category = wire::EnumNameCategory(resource.category());
-  return fmt::format("resource {}: {} {}[{}]\n", i, category, format_name(resource.vk_format()),
+  constexpr std::array<std::string_view, 4> categories = {"input", "output", "intermediate", "constant"};
+  const auto category =
+      std::min<std::size_t>(static_cast<std::size_t>(resource.category()), categories.size() - 1);
+  return fmt::format("resource {}: {} {}[{}]\n", i, categories[category], format_name(resource.vk_format()),
                      fmt::join(shape, ", "));
 }
 

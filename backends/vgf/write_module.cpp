@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "declarations.h"
@@ -46,6 +47,14 @@ std::uint64_t bound_number(double bound, DType dtype) {
   const std::vector<std::uint8_t> bytes = tosa::bound_bytes(bound, dtype);
   for (std::size_t i = 0; i < bytes.size(); ++i) bits |= std::uint64_t{bytes[i]} << (8 * i);
   return bits;
+}
+
+// Operators whose constant operand the converter moves behind the other one.
+bool is_commutative(Op op) {
+  constexpr std::array ops = {Op::Add,     Op::BitwiseAnd, Op::BitwiseOr, Op::BitwiseXor,
+                              Op::Equal,   Op::LogicalAnd, Op::LogicalOr, Op::LogicalXor,
+                              Op::Maximum, Op::Minimum,    Op::Mul};
+  return std::ranges::find(ops, op) != ops.end();
 }
 
 class ModuleWriter {
@@ -100,6 +109,9 @@ class ModuleWriter {
   }
 
   void end_graph() {
+    requirements_.graph_instruction();
+    for (const TensorId id : graph_.outputs) requirements_.tensor(tensor(id).dtype);
+    for (const TensorId id : graph_.inputs) requirements_.tensor(tensor(id).dtype);
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
       spirv::add(body_, Opcode::GraphSetOutput, {ids_[graph_.outputs[i]], declarations_.index(i)});
     spirv::add(body_, Opcode::GraphEnd, {});
@@ -145,7 +157,10 @@ class ModuleWriter {
     const Id id = ids_[op.output] = declarations_.new_id();
     Words operands = {type, id, 0, static_cast<std::uint32_t>(op.op) - 1};
     for (const Attribute attribute : attributes_of(op.op)) operands.push_back(attribute_id(op, attribute));
+    const bool swaps = is_commutative(op.op) && is_constant(op.inputs[0]) && !is_constant(op.inputs[1]);
+    const std::size_t first = operands.size();
     for (const TensorId input : op.inputs) operands.push_back(operand(input));
+    if (swaps) std::swap(operands[first], operands[first + 1]);
     if (instruction_set_ == 0) instruction_set_ = declarations_.new_id();
     operands[2] = instruction_set_;
     spirv::add(body_, Opcode::ExtInst, operands);
