@@ -21,7 +21,9 @@ std::int64_t kernel_size(const TosaGraph& graph, const TosaOp& conv, std::size_t
 }
 
 bool have_same_value(const TosaTensor& a, const TosaTensor& b) {
-  return a.constant && b.constant && a.dtype == b.dtype && a.constant->key() == b.constant->key();
+  if (!a.constant || !b.constant || a.dtype != b.dtype) return false;
+  const weights::Bytes of_a(a.constant->storage()), of_b(b.constant->storage());
+  return std::ranges::equal(of_a.view(), of_b.view());
 }
 
 // Returns the padding of both, or an empty list if the convolution cannot have it.

@@ -185,6 +185,8 @@ std::vector<std::uint8_t> bound_bytes(double bound, DType dtype) {
       return bytes_of(static_cast<float>(bound));
     case DType::F16:
       return bytes_of(float_to_half(static_cast<float>(bound)));
+    case DType::BF16:
+      return bytes_of(encode_small_float(ScalarType::BF16, bound));
     case DType::I16:
       return bytes_of(saturated<std::int16_t>(bound));
     default:

@@ -22,27 +22,40 @@ bool is_constant(const TosaTensor& tensor) {
   return tensor.dtype == DType::Shape || tensor.constant.has_value();
 }
 
-std::size_t element_bytes(DType dtype) {
-  return tosa::bit_count(dtype) / 8;
+// Types whose elements lie otherwise in the file than in the graph.
+bool is_widened(DType dtype) {
+  return dtype == DType::Bool || dtype == DType::I4 || dtype == DType::I48;
 }
 
-std::uint64_t sign_extended(std::uint64_t bits, std::size_t bytes) {
-  const auto unused = static_cast<int>(64 - 8 * bytes);
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused);
+std::size_t bytes_of_stored(DType dtype) {
+  return stored_bits(dtype) / 8;
 }
 
-// The bits of an element as an OpConstant has them.
-std::uint64_t element_bits(const std::byte* element, DType dtype) {
+std::int64_t sign_extended(std::uint64_t bits, int width) {
+  const int unused = 64 - width;
+  return static_cast<std::int64_t>(bits << unused) >> unused;
+}
+
+// An element of a widened type. Of two integers of 4 bits the first has the low bits of their byte.
+std::int64_t element(std::span<const std::byte> bytes, DType dtype, std::size_t i) {
   std::uint64_t bits = 0;
-  std::memcpy(&bits, element, element_bytes(dtype));
-  return dtype == DType::I48 ? sign_extended(bits, element_bytes(dtype)) : bits;
+  if (dtype == DType::Bool) return bytes[i] == std::byte{0} ? 0 : -1;
+  if (dtype == DType::I4) return sign_extended(static_cast<std::uint64_t>(bytes[i / 2]) >> (i % 2 * 4), 4);
+  constexpr std::size_t size = 6;
+  std::memcpy(&bits, &bytes[i * size], size);
+  return sign_extended(bits, 48);
 }
 
 Literal literal_of_elements(const TosaTensor& tensor, std::span<const std::byte> bytes) {
-  Literal literal{.dtype = tensor.dtype, .shape = tensor.shape, .bits = {}};
-  const std::size_t step = element_bytes(tensor.dtype);
-  for (std::size_t at = 0; at + step <= bytes.size(); at += step)
-    literal.bits.push_back(element_bits(&bytes[at], tensor.dtype));
+  std::vector<std::byte> stored;
+  append_elements(stored, bytes, tensor);
+  Literal literal{.dtype = stored_type(tensor.dtype), .shape = tensor.shape, .bits = {}};
+  const std::size_t step = bytes_of_stored(tensor.dtype);
+  for (std::size_t at = 0; at < stored.size(); at += step) {
+    std::uint64_t& bits = literal.bits.emplace_back();
+    std::memcpy(&bits, &stored[at], step);
+    if (literal.dtype == DType::Bool) bits &= 1;
+  }
   return literal;
 }
 
@@ -109,24 +122,22 @@ UsedConstants find_constants(const TosaGraph& graph) {
   return used;
 }
 
-void append_elements(std::vector<std::byte>& file, std::span<const std::byte> bytes, DType dtype) {
-  if (dtype != DType::I48 && dtype != DType::Bool) {
+void append_elements(std::vector<std::byte>& file, std::span<const std::byte> bytes,
+                     const TosaTensor& tensor) {
+  if (!is_widened(tensor.dtype)) {
     file.insert(file.end(), bytes.begin(), bytes.end());
     return;
   }
-  const std::size_t step = element_bytes(dtype);
-  for (std::size_t at = 0; at + step <= bytes.size(); at += step) {
-    const std::uint64_t bits =
-        dtype == DType::Bool ? 0 - std::uint64_t{bytes[at] != std::byte{0}} : element_bits(&bytes[at], dtype);
-    const std::size_t size = dtype == DType::Bool ? 1 : sizeof bits;
-    const auto* begin = reinterpret_cast<const std::byte*>(&bits);
-    file.insert(file.end(), begin, begin + size);
+  const auto count = static_cast<std::size_t>(tosa::element_count(tensor.shape));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t number = element(bytes, tensor.dtype, i);
+    const auto* begin = reinterpret_cast<const std::byte*>(&number);
+    file.insert(file.end(), begin, begin + bytes_of_stored(tensor.dtype));
   }
 }
 
 std::size_t bytes_in_file(const TosaTensor& tensor) {
-  const std::size_t step = tensor.dtype == DType::I48 ? sizeof(std::uint64_t) : element_bytes(tensor.dtype);
-  return static_cast<std::size_t>(tosa::element_count(tensor.shape)) * step;
+  return static_cast<std::size_t>(tosa::element_count(tensor.shape)) * bytes_of_stored(tensor.dtype);
 }
 
 }  // namespace depute::vgf

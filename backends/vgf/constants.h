@@ -28,9 +28,10 @@ struct UsedConstants {
 
 UsedConstants find_constants(const tosa::TosaGraph& graph);
 
-// Appends the elements as they are in the file: integers of 48 bits in 64, and a true bool as 255, as Arm's
+// Appends the elements as they are in the file: integers in their stored type, and a true bool as 255, as Arm's
 // model-converter writes them.
-void append_elements(std::vector<std::byte>& file, std::span<const std::byte> bytes, tosa::DType dtype);
+void append_elements(std::vector<std::byte>& file, std::span<const std::byte> bytes,
+                     const tosa::TosaTensor& tensor);
 std::size_t bytes_in_file(const tosa::TosaTensor& tensor);
 
 }  // namespace depute::vgf

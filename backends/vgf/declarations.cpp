@@ -19,9 +19,8 @@ Shape inner_shape(const Shape& shape) {
   return inner;
 }
 
-// Integers of 48 bits are stored in 64.
 std::uint32_t width_of(DType dtype) {
-  return dtype == DType::I48 ? 64 : static_cast<std::uint32_t>(tosa::bit_count(dtype));
+  return static_cast<std::uint32_t>(stored_bits(dtype));
 }
 
 }  // namespace
@@ -68,6 +67,7 @@ Id Declarations::sizes(const Shape& shape) {
 
 Id Declarations::tensor_type(DType dtype, const Shape& shape) {
   if (shape.empty()) return tensor_type(dtype, {1});
+  if (stored_type(dtype) != dtype) return tensor_type(stored_type(dtype), shape);
   Id& id = tensor_types_[{dtype, shape}];
   if (id != 0) return id;
   id = new_id();

@@ -20,6 +20,16 @@
 
 namespace depute::vgf {
 
+// The type in which elements are stored: SPIR-V has no integers of 4 bits.
+constexpr tosa::DType stored_type(tosa::DType dtype) {
+  return dtype == tosa::DType::I4 ? tosa::DType::I8 : dtype;
+}
+
+// Bits of a stored element. Integers of 48 bits have 64.
+inline std::size_t stored_bits(tosa::DType dtype) {
+  return dtype == tosa::DType::I48 ? 64 : tosa::bit_count(stored_type(dtype));
+}
+
 // A small tensor whose elements are in the module.
 struct Literal {
   tosa::DType dtype = tosa::DType::I32;

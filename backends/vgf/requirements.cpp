@@ -48,7 +48,7 @@ void Requirements::need(std::string_view extension) {
 void Requirements::tensor(DType dtype) {
   if (dtype == DType::BF16) need("SPV_KHR_bfloat16");
   need("SPV_ARM_tensors");
-  if (dtype == DType::I8) need(Capability::Int8);
+  if (dtype == DType::I8 || dtype == DType::I4) need(Capability::Int8);
   if (dtype == DType::I16) need(Capability::Int16);
   if (dtype == DType::I48) need(Capability::Int64);
   if (dtype == DType::F16) need(Capability::Float16);
@@ -69,9 +69,19 @@ void Requirements::replicated_tensor() {
 void Requirements::declare(spirv::Words& words) const {
   for (const Capability capability : with_implied(capabilities_))
     spirv::add(words, spirv::Opcode::Capability, {static_cast<std::uint32_t>(capability)});
-  for (const std::string_view extension : extensions_)
+  for (const std::string_view extension : extensions_in_order())
     spirv::add(words, spirv::Opcode::Extension, {}, extension);
-  spirv::add(words, spirv::Opcode::Extension, {}, "SPV_KHR_vulkan_memory_model");
+}
+
+// The converter keeps up to four in their order, and sorts all five.
+std::vector<std::string_view> Requirements::extensions_in_order() const {
+  constexpr std::array<std::string_view, 5> all = {"SPV_KHR_vulkan_memory_model", "SPV_KHR_bfloat16",
+                                                   "SPV_EXT_replicated_composites", "SPV_ARM_tensors",
+                                                   "SPV_ARM_graph"};
+  std::vector<std::string_view> extensions = extensions_;
+  extensions.push_back(all[0]);
+  if (extensions.size() == all.size()) std::ranges::copy(all, extensions.begin());
+  return extensions;
 }
 
 }  // namespace depute::vgf

@@ -23,6 +23,7 @@ class Requirements {
  private:
   void need(spirv::Capability capability);
   void need(std::string_view extension);
+  std::vector<std::string_view> extensions_in_order() const;
 
   std::vector<spirv::Capability> capabilities_;
   std::vector<std::string_view> extensions_;

@@ -51,9 +51,8 @@ std::uint64_t bound_number(double bound, DType dtype) {
 
 // Operators whose constant operand the converter moves behind the other one.
 bool is_commutative(Op op) {
-  constexpr std::array ops = {Op::Add,     Op::BitwiseAnd, Op::BitwiseOr, Op::BitwiseXor,
-                              Op::Equal,   Op::LogicalAnd, Op::LogicalOr, Op::LogicalXor,
-                              Op::Maximum, Op::Minimum,    Op::Mul};
+  constexpr std::array ops = {Op::Add,        Op::BitwiseAnd, Op::BitwiseOr,  Op::BitwiseXor, Op::Equal,
+                              Op::LogicalAnd, Op::LogicalOr,  Op::LogicalXor, Op::Maximum,    Op::Minimum};
   return std::ranges::find(ops, op) != ops.end();
 }
 

@@ -156,7 +156,7 @@ class FileWriter {
       ++entry.resource;
     }
     for (UsedConstant* constant : stored_) {
-      append_elements(file, constant->bytes->view(), graph_.tensors[constant->tensor].dtype);
+      append_elements(file, constant->bytes->view(), graph_.tensors[constant->tensor]);
       file.resize(file.size() + rounded_up(size_of(*constant)) - size_of(*constant));
       constant->bytes.reset();
     }

@@ -13,8 +13,8 @@ from test_architectures import DEPUTE, ROOT, VENV, count_of_delegates
 from vgf_runtime import run_program, why_not
 
 CONVERTER = VENV / "bin/model-converter"
-SIMPLIFIED = {"equal_results"}  # x + 0
-PROGRAMS = sorted(path for path in (ROOT / "tests/text/tosa").glob("*.ir") if path.stem not in SIMPLIFIED)
+LEFT_OUT = {"equal_results", "places"}  # has x + 0; is no sound program before it is normalized
+PROGRAMS = sorted(path for path in (ROOT / "tests/text/tosa").rglob("*.ir") if path.stem not in LEFT_OUT and path.parent.name != "bad")
 
 
 def lower(model: Path, pte: Path, backend: str, *options) -> Path:
@@ -98,7 +98,7 @@ FUNCTIONS = {
 }
 FLOATS = {
     "functions": lambda self, x, y: (x.exp(), x.abs().log(), x.tanh(), x.sigmoid(), x.erf(), x.sin(), x.cos(), x.ceil(), x.floor()),
-    "quotients": lambda self, x, y: (x / y, x.abs().rsqrt(), y.reciprocal(), x.abs().pow(y)),
+    "quotients": lambda self, x, y: (x / y, x.abs().rsqrt(), y.reciprocal(), x.pow(y)),
     "sums": lambda self, x, y: (x.reshape(4, 10).sum(1), x.reshape(4, 10).softmax(-1), x.reshape(4, 10) @ y.reshape(10, 4)),
 }
 INTEGERS = {"bits": lambda self, x, y: (x & y, x | y, x ^ y, ~x)}
@@ -116,7 +116,7 @@ def test_types(dtype, name, function, tmp_path):
 UNUSUAL = {
     "an input that no operator reads": (lambda self, x, y: (x * 0 + y, y * 2), (torch.randn(40), torch.randn(40))),
     "an input that is the result": (lambda self, x, y: (x**1, y + y), (torch.randn(40), torch.randn(40))),
-    "a number for a result": (lambda self, x, y: (x**0, y.exp()), (torch.randn(40).half(), torch.randn(40).half())),
+    "a number for a result": (lambda self, x, y: (x**0, y + y), (torch.randn(40).half(), torch.randn(40).half())),
     "bools": (lambda self, x, y: (torch.where(self.mask, x, y), self.mask.logical_xor(x > y)), (torch.randn(40), torch.randn(40))),
 }
 
