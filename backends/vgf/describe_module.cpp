@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <unordered_map>
+#include <utility>
 
 #include "instructions.h"
 #include "ir/small_float.h"
@@ -19,6 +20,15 @@ using spirv::Opcode;
 using Operands = std::span<const std::uint32_t>;
 
 constexpr std::size_t max_listed = 16;  // elements of a constant, and dimensions of a type
+
+constexpr std::size_t max_text = 200;
+
+// Cuts a text that names others, each of which may name others: in a hostile file they would grow without end.
+std::string shortened(std::string text) {
+  if (text.size() <= max_text) return text;
+  text.resize(max_text);
+  return text + "...";
+}
 
 std::int64_t signed_number(std::uint32_t low, std::uint32_t width) {
   if (width == 0 || width >= 32) return static_cast<std::int32_t>(low);
@@ -51,53 +61,75 @@ class ModuleDescriber {
 
   // Instructions with fewer operands than they need are left out.
   void read(Opcode opcode, Operands operands) {
-    const auto has = [&](std::size_t count) { return operands.size() >= count; };
+    if (operands.size() < operands_of(opcode)) return;
     switch (opcode) {
       case Opcode::TypeBool:
-        if (has(1)) types_[operands[0]] = {"bool", 0, false};
+        types_[operands[0]] = {"bool", 0, false};
         break;
       case Opcode::TypeInt:
-        if (has(3)) types_[operands[0]] = {fmt::format("i{}", operands[1]), operands[1], false};
+        types_[operands[0]] = {fmt::format("i{}", operands[1]), operands[1], false};
         break;
       case Opcode::TypeFloat:
-        if (has(2))
-          types_[operands[0]] = {fmt::format("{}{}", has(3) ? "bf" : "f", operands[1]), operands[1], true};
+        types_[operands[0]] = {fmt::format("{}{}", operands.size() > 2 ? "bf" : "f", operands[1]),
+                               operands[1], true};
         break;
       case Opcode::TypeTensor:
-        if (has(4)) types_[operands[0]] = {type(operands[1]) + value(operands[3])};
-        break;
-      case Opcode::Constant:
-        if (has(3)) values_[operands[1]] = number(operands);
-        break;
-      case Opcode::ConstantTrue:
-      case Opcode::ConstantFalse:
-        if (has(2)) values_[operands[1]] = opcode == Opcode::ConstantTrue ? "true" : "false";
-        break;
-      case Opcode::ConstantNull:
-        if (has(2)) values_[operands[1]] = fmt::format("zeros {}", type(operands[0]));
-        break;
-      case Opcode::ConstantComposite:
-        if (has(2)) values_[operands[1]] = list(operands.subspan(2));
-        break;
-      case Opcode::ConstantCompositeReplicate:
-        if (has(3))
-          values_[operands[1]] = fmt::format("{} everywhere in {}", value(operands[2]), type(operands[0]));
-        break;
-      case Opcode::GraphConstant:
-        if (has(3)) values_[operands[1]] = fmt::format("constant {} {}", operands[2], type(operands[0]));
+        types_[operands[0]] = {shortened(type(operands[1]) + value(operands[3]))};
         break;
       case Opcode::GraphInput:
-        if (has(3))
-          text_ += fmt::format("%{}: {} = input {}\n", operands[1], type(operands[0]), value(operands[2]));
+        text_ += fmt::format("%{}: {} = input {}\n", operands[1], type(operands[0]), value(operands[2]));
         break;
       case Opcode::GraphSetOutput:
-        if (has(2)) text_ += fmt::format("output {} = {}\n", value(operands[1]), value(operands[0]));
+        text_ += fmt::format("output {} = {}\n", value(operands[1]), value(operands[0]));
         break;
       case Opcode::ExtInst:
-        if (has(4)) add_operator(operands);
+        add_operator(operands);
         break;
       default:
-        break;
+        if (std::string text = constant_text(opcode, operands); !text.empty())
+          values_[operands[1]] = shortened(std::move(text));
+    }
+  }
+
+  // The number of operands that an instruction has at least, of those that are read.
+  static std::size_t operands_of(Opcode opcode) {
+    switch (opcode) {
+      case Opcode::TypeBool:
+        return 1;
+      case Opcode::TypeFloat:
+      case Opcode::ConstantTrue:
+      case Opcode::ConstantFalse:
+      case Opcode::ConstantNull:
+      case Opcode::ConstantComposite:
+      case Opcode::GraphSetOutput:
+        return 2;
+      case Opcode::TypeTensor:
+      case Opcode::ExtInst:
+        return 4;
+      default:
+        return 3;
+    }
+  }
+
+  // Returns an empty text for what is no constant.
+  std::string constant_text(Opcode opcode, Operands operands) const {
+    switch (opcode) {
+      case Opcode::Constant:
+        return number(operands);
+      case Opcode::ConstantTrue:
+        return "true";
+      case Opcode::ConstantFalse:
+        return "false";
+      case Opcode::ConstantNull:
+        return "zeros " + type(operands[0]);
+      case Opcode::ConstantComposite:
+        return list(operands.subspan(2));
+      case Opcode::ConstantCompositeReplicate:
+        return fmt::format("{} everywhere in {}", value(operands[2]), type(operands[0]));
+      case Opcode::GraphConstant:
+        return fmt::format("constant {} {}", operands[2], type(operands[0]));
+      default:
+        return {};
     }
   }
 
@@ -126,13 +158,11 @@ class ModuleDescriber {
     return found == values_.end() ? fmt::format("%{}", id) : found->second;
   }
 
-  // The numbers of nested lists one behind another, and the first of them only, so that a text stays short.
   std::string list(Operands elements) const {
-    std::string text;
-    for (std::size_t i = 0; i < elements.size() && i < max_listed && text.size() < max_text; ++i)
+    std::string text = "[";
+    for (std::size_t i = 0; i < elements.size() && i < max_listed; ++i)
       text += (i == 0 ? "" : ", ") + value(elements[i]);
-    const bool is_cut = elements.size() > max_listed || text.size() >= max_text;
-    return "[" + text.substr(0, max_text) + (is_cut ? ", ...]" : "]");
+    return text + (elements.size() > max_listed ? ", ...]" : "]");
   }
 
   std::string number(Operands operands) const {
@@ -145,8 +175,6 @@ class ModuleDescriber {
     if (type.name == "f16") return fmt::format("{}", half_to_float(static_cast<std::uint16_t>(low)));
     return fmt::format("{}", std::bit_cast<float>(type.width == 16 ? low << 16 : low));
   }
-
-  static constexpr std::size_t max_text = 200;
 
   std::unordered_map<Id, Type> types_;
   std::unordered_map<Id, std::string> values_;
