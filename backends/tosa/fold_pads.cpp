@@ -36,7 +36,8 @@ std::vector<std::int32_t> padding_of_both(const TosaGraph& graph, const TosaOp& 
   std::vector<std::int32_t> sum;
   for (std::size_t i = 0; i < 2 * dims; ++i) {
     const std::int64_t padding = window.pad[i] + added[i + 2];
-    if (padding > window.dilation[i / 2] * (kernel_size(graph, conv, i / 2) - 1)) return {};
+    if (added[i + 2] < 0 || padding > window.dilation[i / 2] * (kernel_size(graph, conv, i / 2) - 1))
+      return {};
     sum.push_back(static_cast<std::int32_t>(padding));
   }
   return sum;

@@ -25,8 +25,8 @@ Status check_inputs(const tosa::TosaGraph& graph) {
   for (const tosa::TensorId id : graph.inputs) {
     if (is_read[id]) continue;
     return failure("vgf", graph.tensors[id].name,
-                   "an argument that no operator reads, which VGF files cannot have",
-                   "leave its nodes to another backend: --backend vgf:off=NAME");
+                   "an argument that no operator reads, which Arm's model-converter drops",
+                   "without the option converter Depute writes the file itself");
   }
   return {};
 }

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_architectures import DEPUTE, ROOT, VENV, count_of_delegates
-from vgf_runtime import run_program, why_not
+from test_architectures import DEPUTE, ROOT, count_of_delegates
+from vgf_runtime import VENV, run_program, why_not
 
 CONVERTER = VENV / "bin/model-converter"
-LEFT_OUT = {"equal_results", "places"}  # has x + 0; is no sound program before it is normalized
+LEFT_OUT = {"equal_results", "padding", "places"}  # x + 0; a PAD wider than the kernel; not sound before it is normalized
 PROGRAMS = sorted(path for path in (ROOT / "tests/text/tosa").rglob("*.ir") if path.stem not in LEFT_OUT and path.parent.name != "bad")
 
 
@@ -114,9 +114,8 @@ def test_types(dtype, name, function, tmp_path):
 
 
 UNUSUAL = {
-    "an input that no operator reads": (lambda self, x, y: (x * 0 + y, y * 2), (torch.randn(40), torch.randn(40))),
-    "an input that is the result": (lambda self, x, y: (x**1, y + y), (torch.randn(40), torch.randn(40))),
-    "a number for a result": (lambda self, x, y: (x**0, y + y), (torch.randn(40).half(), torch.randn(40).half())),
+    "an input that no operator reads": (lambda self, x, y: (x**0, y + y), (torch.randn(40).half(), torch.randn(40).half())),
+    "an input that is a result": (lambda self, x, y: (x**1, y + y), (torch.randn(40), torch.randn(40))),
     "bools": (lambda self, x, y: (torch.where(self.mask, x, y), self.mask.logical_xor(x > y)), (torch.randn(40), torch.randn(40))),
 }
 
