@@ -6,7 +6,6 @@ cd "$(dirname "$0")/.."
 export LC_ALL=C OMP_NUM_THREADS=1
 depute=build/release/depute
 python=.venv-previous/bin/python
-export DEPUTE_MODEL_CONVERTER=$PWD/.venv-previous/bin/model-converter
 out=build/arm
 mkdir -p "$out"
 
@@ -16,7 +15,7 @@ run() {
   "$@" 2>>"$out/log.txt" | sed 's/^/    /' || { tail -n 20 "$out/log.txt" >&2; exit 1; }
 }
 
-say "1. MobileNetV2 (random weights), lowered for the VGF backend: TOSA, then Arm's model-converter."
+say "1. MobileNetV2 (random weights), lowered for the VGF backend: TOSA, written as a SPIR-V module."
 run "$python" tests/models/export_models.py mobilenet_v2
 run "$depute" lower build/models/mobilenet_v2.pt2 --backend vgf -o "$out/mobilenet_v2.pte"
 run "$python" tests/arm/compare.py build/models/mobilenet_v2.pt2 "$out/mobilenet_v2.pte"

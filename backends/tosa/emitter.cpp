@@ -223,6 +223,7 @@ TosaGraph Emitter::finish() {
                                  ? raw(Op::Identity, {result}, result.dtype, result.shape).id
                                  : result.id);
   }
+  fold_pads(graph_);
   remove_unused(graph_);
   return std::move(graph_);
 }

@@ -302,6 +302,8 @@ Tensor Emitter::product(Op op, std::span<const Tensor> operands, const ProductSc
   all.push_back(zero_point(operands[0].dtype, scales.a_zero));
   const Tensor b_zero = zero_point(operands[1].dtype, scales.b_zero);
   all.push_back(all[1].dtype == DType::I4 ? packed(b_zero) : b_zero);
+  if (op == Op::MatMul && operands[0].dtype == DType::BF16)
+    return cast(raw(op, all, DType::F32, shape), DType::BF16);
   if (scales.factors.empty()) return raw(op, all, operands[0].dtype, shape, std::move(attributes));
   const DType sums = operands[0].dtype == DType::I16 ? DType::I48 : DType::I32;
   return rescale(raw(op, all, sums, shape, std::move(attributes)), 0, scales.result.dtype(),

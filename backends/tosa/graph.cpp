@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <limits>
 #include <utility>
+
+#include "ir/small_float.h"
 
 namespace depute::tosa {
 namespace {
@@ -102,6 +106,19 @@ constexpr std::array rows = {
     OpRow{"CONST_SHAPE", 0},
 };
 
+template <typename T>
+std::vector<std::uint8_t> bytes_of(T value) {
+  std::vector<std::uint8_t> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+template <typename T>
+T saturated(double value) {
+  using Limits = std::numeric_limits<T>;
+  return static_cast<T>(std::clamp<double>(value, Limits::min(), Limits::max()));
+}
+
 }  // namespace
 
 std::string_view name(Op op) {
@@ -154,6 +171,27 @@ std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) count *= size;
   return count;
+}
+
+DType accumulator(const TosaGraph& graph, const TosaOp& op) {
+  const DType dtype = graph.tensors[op.inputs[0]].dtype;
+  if (is_float(dtype)) return DType::F32;
+  return dtype == DType::I16 && op.op != Op::AvgPool2d ? DType::I48 : DType::I32;
+}
+
+std::vector<std::uint8_t> bound_bytes(double bound, DType dtype) {
+  switch (dtype) {
+    case DType::F32:
+      return bytes_of(static_cast<float>(bound));
+    case DType::F16:
+      return bytes_of(float_to_half(static_cast<float>(bound)));
+    case DType::BF16:
+      return bytes_of(encode_small_float(ScalarType::BF16, bound));
+    case DType::I16:
+      return bytes_of(saturated<std::int16_t>(bound));
+    default:
+      return bytes_of(saturated<std::int8_t>(bound));
+  }
 }
 
 void remove_unused(TosaGraph& graph) {

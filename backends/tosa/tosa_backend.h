@@ -2,8 +2,8 @@
 //
 //   translate (ops/) -> write_graph
 //
-// `--backend tosa` has the flatbuffer as payload, as ExecuTorch's TOSABackend; the backends vgf and ethosu hand it to
-// Arm's compilers.
+// `--backend tosa` has the flatbuffer as payload, as ExecuTorch's TOSABackend; ethosu hands it to Arm's compiler,
+// and vgf writes the graph as SPIR-V.
 #pragma once
 
 #include "depute/backend/backend.h"
@@ -26,7 +26,7 @@ class TosaBackend : public Backend {
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
   ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
-  std::string cache_version() const override { return "2"; }
+  std::string cache_version() const override { return "3"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };

@@ -4,14 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include "ir/small_float.h"
 #include "lower/weights/constant.h"
 #include "support/check.h"
 #include "support/try.h"
@@ -25,34 +20,6 @@ using flatbuffers::Offset;
 
 constexpr std::uint32_t propagate_nan = 1;
 constexpr std::uint32_t major_version = 1;
-
-template <typename T>
-std::vector<std::uint8_t> bytes_of(T value) {
-  std::vector<std::uint8_t> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
-}
-
-template <typename T>
-T saturated(double value) {
-  using Limits = std::numeric_limits<T>;
-  return static_cast<T>(std::clamp<double>(value, Limits::min(), Limits::max()));
-}
-
-std::vector<std::uint8_t> bound_bytes(double bound, DType dtype) {
-  switch (dtype) {
-    case DType::F32:
-      return bytes_of(static_cast<float>(bound));
-    case DType::F16:
-      return bytes_of(float_to_half(static_cast<float>(bound)));
-    case DType::BF16:
-      return bytes_of(encode_small_float(ScalarType::BF16, bound));
-    case DType::I16:
-      return bytes_of(saturated<std::int16_t>(bound));
-    default:
-      return bytes_of(saturated<std::int8_t>(bound));
-  }
-}
 
 class Writer {
  public:
@@ -161,9 +128,7 @@ class Writer {
   }
 
   std::uint32_t accumulator(const TosaOp& op) const {
-    const DType dtype = graph_.tensors[op.inputs[0]].dtype;
-    const DType integers = dtype == DType::I16 && op.op != Op::AvgPool2d ? DType::I48 : DType::I32;
-    return static_cast<std::uint32_t>(is_float(dtype) ? DType::F32 : integers);
+    return static_cast<std::uint32_t>(tosa::accumulator(graph_, op));
   }
 
   Offset<void> attribute_of(const TosaOp& op) {

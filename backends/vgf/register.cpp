@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "backends/tosa/tosa_backend.h"
-#include "convert.h"
 #include "depute/backend/registry.h"
 #include "support/check.h"
 #include "vgf_backend.h"
@@ -27,13 +26,9 @@ Result<std::unique_ptr<Partitioner>> make_vgf_partitioner(const BackendOptions& 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   auto meanings = tosa::option_meanings();
   meanings.emplace_back(converter_key,
-                        "the path of Arm's model-converter (default: DEPUTE_MODEL_CONVERTER, then PATH)");
+                        "let Arm's model-converter write the file: its path, or nothing for that in "
+                        "DEPUTE_MODEL_CONVERTER or on PATH");
   return meanings;
-}
-
-std::string missing() {
-  const auto converter = Converter::find();
-  return converter ? std::string() : converter.error().str();
 }
 
 }  // namespace
@@ -46,8 +41,7 @@ void register_backend(Registry& registry) {
        .make_partitioner = make_vgf_partitioner,
        .support = tosa::support_rows,
        .options = option_meanings(),
-       .is_recommended = false,
-       .missing = missing});
+       .is_recommended = false});
   CHECK(added.has_value());
 }
 

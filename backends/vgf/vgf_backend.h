@@ -1,16 +1,17 @@
 // Preprocessing for ExecuTorch's VgfBackend, which runs on GPUs with Arm's extensions of Vulkan: a partition becomes
 // TOSA (backends/tosa), and that a VGF file.
 //
-//   translate -> write_graph -> model-converter
+//   translate -> write_vgf
 #pragma once
 
-#include "depute/backend/backend.h"
 #include "backends/tosa/tosa_backend.h"
+#include "depute/backend/backend.h"
 
 namespace depute::vgf {
 
 inline constexpr std::string_view backend_id = "VgfBackend";
-// Key of a compile spec and partitioner option: the path of the model-converter.
+// Key of a compile spec and partitioner option: the path of Arm's model-converter, which then makes the file. An empty path
+// is searched for (find_converter.h).
 inline constexpr std::string_view converter_key = "converter";
 
 class VgfBackend : public Backend {
@@ -20,6 +21,7 @@ class VgfBackend : public Backend {
                                       std::span<const CompileSpec> compile_specs) const override;
   ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
+  Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
 
 }  // namespace depute::vgf

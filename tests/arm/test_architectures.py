@@ -1,7 +1,6 @@
 """Architectures that `make test` exports, with TOSA delegates: valid by Arm's tools, and in ExecuTorch's stock runtime with the
 results of eager PyTorch, executed by Arm's reference model and as VGF by an emulated GPU."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from tosa_reference import check_tosa
-from vgf_runtime import VENV, Job, run_jobs, why_not
+from vgf_runtime import Job, run_jobs, why_not
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPUTE = ROOT / "build" / "release" / "depute"
@@ -24,8 +23,7 @@ TOLERANCE = 1e-4  # of the largest number
 
 
 def lower(model, backend, out):
-    env = {**os.environ, "DEPUTE_MODEL_CONVERTER": str(VENV / "bin/model-converter")}
-    run = subprocess.run([DEPUTE, "lower", model, "--backend", backend, "-o", out], capture_output=True, text=True, env=env)
+    run = subprocess.run([DEPUTE, "lower", model, "--backend", backend, "-o", out], capture_output=True, text=True)
     assert run.returncode == 0, f"{model.name}: {run.stderr}"
     return out
 

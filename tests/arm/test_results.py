@@ -1,12 +1,11 @@
 """Results with equal elements, of which Arm's converter writes only one unless they are kept apart."""
 
-import os
 import subprocess
 
 import pytest
 import torch
-from test_architectures import DEPUTE, VENV
-from vgf_runtime import run_program, why_not
+from test_architectures import DEPUTE
+from vgf_runtime import VENV, run_program, why_not
 
 
 class EqualResults(torch.nn.Module):
@@ -21,8 +20,12 @@ def test_each_result_is_written(size, tmp_path):
     torch.manual_seed(0)
     inputs = (torch.rand(size, size) + 1, torch.randn(2, 2))
     torch.export.save(torch.export.export(EqualResults(), inputs), tmp_path / "m.pt2")
-    env = {**os.environ, "DEPUTE_MODEL_CONVERTER": str(VENV / "bin/model-converter")}
-    subprocess.run([DEPUTE, "lower", tmp_path / "m.pt2", "--backend", "vgf", "-o", tmp_path / "m.pte"], check=True, env=env)
-    [got] = run_program(tmp_path / "m.pte", [inputs])
+    for backend in ("vgf", f"vgf:converter={VENV / 'bin/model-converter'}"):
+        subprocess.run([DEPUTE, "lower", tmp_path / "m.pt2", "--backend", backend, "-o", tmp_path / "m.pte"], check=True)
+        [got] = run_program(tmp_path / "m.pte", [inputs])
+        check(got, inputs)
+
+
+def check(got, inputs):
     for ours, eager in zip(got, EqualResults()(*inputs), strict=True):
         torch.testing.assert_close(ours, eager)
