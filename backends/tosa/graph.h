@@ -205,7 +205,8 @@ std::vector<std::uint8_t> bound_bytes(double bound, DType dtype);
 
 // Makes the PAD of a convolution's input a part of the convolution:
 //
-//   p = PAD(x, [0, 0, 1, 1, 1, 1, 0, 0]); CONV2D(p, ...) pad [0, 0, 0, 0]   ->   CONV2D(x, ...) pad [1, 1, 1, 1]
+//   p = PAD(x, [0, 0, 1, 1, 1, 1, 0, 0])
+//   CONV2D(p, ...) pad [0, 0, 0, 0]        ->   CONV2D(x, ...) pad [1, 1, 1, 1]
 void fold_pads(TosaGraph& graph);
 // Removes operators whose results are not read.
 void remove_unused(TosaGraph& graph);

@@ -1,6 +1,6 @@
 // Writes a graph as a SPIR-V module with the instructions TOSA.001000.1.
 //
-//   %y = ADD(x, y)   ->   %24 = OpExtInst %12 %23 Add %14 %16
+//   ADD(x, y)   ->   %24 = OpExtInst %12 %23 Add %14 %16
 //
 // Inputs are bound to 0, 1, ..., and results to the numbers behind them.
 #pragma once

@@ -31,6 +31,7 @@ NAME_OPS = {
     "src/plan/portable_kernels.cpp": "the kernels of the runtime",
     "src/normalize/bodies/unfold_batches.cpp": "the ops it makes, and those for which a batch is more rows",
     "src/plan/symbolic_call.cpp": "sizes without a kernel, by those that have one",
+    "src/lower/graph_carver.cpp": "the conversions at borders",
     "src/quantize/channel_weights.cpp": "the ops it makes",
     "src/quantize/dynamic_convolutions.cpp": "the ops it makes",
     "src/quantize/integer_io.cpp": "the ops it drops",
