@@ -17,14 +17,14 @@ from executorch.backends.arm.tosa.partitioner import TOSAPartitioner
 from executorch.backends.arm.vgf import VgfCompileSpec, VgfPartitioner
 from executorch.exir import to_edge_transform_and_lower
 
-INTEGERS, FLOATS = "TOSA-1.0+INT", "TOSA-1.0+FP"
+INTEGERS, ALL = "TOSA-1.0+INT", "TOSA-1.0+FP+INT+int16+int4"  # of which the last is what ExecuTorch has for vgf
 
 
 def partitioner(target: str, has_integers: bool):
     if target == "tosa":
-        return TOSAPartitioner(TosaCompileSpec(INTEGERS if has_integers else FLOATS))
+        return TOSAPartitioner(TosaCompileSpec(INTEGERS if has_integers else ALL))
     if target == "vgf":
-        return VgfPartitioner(VgfCompileSpec(INTEGERS if has_integers else FLOATS))
+        return VgfPartitioner(VgfCompileSpec(INTEGERS if has_integers else ALL))
     return EthosUPartitioner(EthosUCompileSpec(target))
 
 
