@@ -241,7 +241,7 @@ Check check_small(const TosaGraph& graph, const TosaOp& op) {
     case Op::LogicalLeftShift:
       return allow_types(graph, op, {DType::I32}, "i32");
     case Op::Table:
-      return allow_types(graph, op, {DType::I8}, "i8");
+      return allow_types(graph, op, {DType::I8, DType::I16, DType::I32}, "i8, i16");
     case Op::AvgPool2d:
     case Op::MaxPool2d:
       return check_pool(graph, op);

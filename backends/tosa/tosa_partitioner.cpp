@@ -26,12 +26,20 @@ bool is_excluded(const Node& node, const Options& options) {
                              [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
+// Nodes that are no operator of the delegate, or change its shape alone. i64 is i32 there.
+bool is_free(const Node& node) {
+  const OpRule& rule = *find_op_rule(node.op());
+  const bool is_conversion = rule.gives_i64 && rule.integers == IntegerForm::SameScale;
+  return rule.op_class == OpClass::Move ||
+         (is_conversion && node.result()->tensor().dtype == ScalarType::I64);
+}
+
 NodeSupport support(const Node& node, const Program& program, const Method& method, const Options& options,
                     const IntegerFacts& facts) {
   if (is_excluded(node, options)) return refuse("excluded");
   if (const Check refusal = check_node(node, &program, &method, options.device, &facts))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
-  return find_op_rule(node.op())->op_class == OpClass::Compute ? take() : take(0);
+  return is_free(node) ? take(0) : take();
 }
 
 OpsToNotDecompose ops_to_not_decompose(const Options& options) {
