@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "backends/tosa/tosa_backend.h"
 #include "backends/tosa/write_graph.h"
 #include "convert.h"
+#include "format.h"
 #include "support/try.h"
 #include "write_vgf.h"
 
@@ -61,8 +63,12 @@ Result<std::string> VgfBackend::describe(std::span<const std::byte> processed_by
   return describe_vgf(processed_bytes);
 }
 
+// Another backend of this id may have payloads of its own.
 Result<PayloadLayout> VgfBackend::layout(std::span<const std::byte> processed_bytes) const {
-  return layout_of_vgf(processed_bytes);
+  const auto magic = Header().magic;
+  const bool is_vgf = processed_bytes.size() >= sizeof magic &&
+                      std::memcmp(processed_bytes.data(), &magic, sizeof magic) == 0;
+  return is_vgf ? layout_of_vgf(processed_bytes) : PayloadLayout{};
 }
 
 }  // namespace depute::vgf
