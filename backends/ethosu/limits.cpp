@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -139,7 +137,7 @@ bool is_permutation(std::span<const std::int32_t> perms, std::initializer_list<s
   return std::ranges::equal(perms, other);
 }
 
-// Of i32 rows, columns and channels may be exchanged with a neighbor, or channels come first.
+// Checks a permutation. Tensors of i32 allow few: two neighboring dimensions change places, or rows and channels.
 Check check_transpose(const TosaGraph& graph, const TosaOp& op) {
   DEPUTE_REFUSE_IF(allow_integers(graph, op));
   const TosaTensor& x = input(graph, op);
@@ -214,7 +212,7 @@ Check check_matmul(const TosaGraph& graph, const TosaOp& op) {
   return allow_sizes(op, output(graph, op).shape);
 }
 
-// Of the Ethos-U55 and the Ethos-U65.
+// Checks an operator for the Ethos-U55 and the Ethos-U65.
 Check check_small(const TosaGraph& graph, const TosaOp& op) {
   switch (op.op) {
     case Op::BitwiseAnd:
@@ -278,7 +276,7 @@ Check check_small(const TosaGraph& graph, const TosaOp& op) {
   }
 }
 
-// Of the Ethos-U85.
+// Checks an operator for the Ethos-U85.
 Check check_large(const TosaGraph& graph, const TosaOp& op) {
   const bool needs_constants = op.op == Op::TransposeConv2d || op.op == Op::Conv3d;
   if (!needs_constants) return {};

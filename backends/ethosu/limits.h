@@ -1,4 +1,4 @@
-// What Ethos-U processors lack of TOSA, as Vela's report of supported operators has it: Vela fails for such operators.
+// Limits of Ethos-U processors: operators of TOSA that Vela cannot compile for them, by its report of supported operators.
 //
 //   GREATER   ->   operator: GREATER on Ethos-U55
 #pragma once

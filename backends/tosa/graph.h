@@ -131,7 +131,7 @@ struct TosaOp;
 // Returns why a processor does not take an operator, whose tensors are in the graph.
 using Limit = std::optional<rules::Refusal> (*)(const TosaGraph& graph, const TosaOp& op);
 
-// What computes a graph.
+// The processor that a graph is for: its profile, and what it lacks.
 struct Device {
   Profile profile = Profile::All;
   Limit limit = nullptr;  // null: the processor takes all

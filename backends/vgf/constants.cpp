@@ -79,22 +79,27 @@ class EqualConstants {
  public:
   // Returns the first constant with this value, and keeps a new one.
   TensorId find(UsedConstant constant, const TosaTensor& tensor) {
-    auto& others = by_type_[{tensor.dtype, tensor.shape}];
-    for (const std::size_t i : others) {
-      if (has_same_value(kept_[i], constant)) return kept_[i].tensor;
+    if (constant.literal) {
+      const auto [known, is_new] =
+          literals_.try_emplace({{tensor.dtype, tensor.shape}, *constant.literal}, constant.tensor);
+      if (!is_new) return known->second;
+    } else {
+      auto& others = by_type_[{tensor.dtype, tensor.shape}];
+      for (const std::size_t i : others) {
+        if (std::ranges::equal(kept_[i].bytes->view(), constant.bytes->view())) return kept_[i].tensor;
+      }
+      others.push_back(kept_.size());
     }
-    others.push_back(kept_.size());
     kept_.push_back(std::move(constant));
     return kept_.back().tensor;
   }
   std::vector<UsedConstant> take() { return std::move(kept_); }
 
  private:
-  static bool has_same_value(const UsedConstant& a, const UsedConstant& b) {
-    return a.literal ? a.literal == b.literal : std::ranges::equal(a.bytes->view(), b.bytes->view());
-  }
+  using TensorType = std::pair<DType, tosa::Shape>;
 
-  std::map<std::pair<DType, tosa::Shape>, std::vector<std::size_t>> by_type_;
+  std::map<std::pair<TensorType, Literal>, TensorId> literals_;
+  std::map<TensorType, std::vector<std::size_t>> by_type_;  // of those with many elements
   std::vector<UsedConstant> kept_;
 };
 

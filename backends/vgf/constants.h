@@ -2,7 +2,7 @@
 //
 //   RESHAPE(x, [2, 3]); CONV2D(x, w, b, zero, zero)   ->   zero, b, w, [2, 3]
 //
-// Those with few elements become part of the SPIR-V module, the others lie behind it in the file.
+// Constants with few elements become part of the SPIR-V module, the others lie behind it in the file.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a SPIR-V module declares to use: capabilities and extensions, in the order in which its instructions need them.
+// Collects the capabilities and extensions that a SPIR-V module declares, in the order in which its instructions need them.
 //
 //   needs.graph_instruction();
 //   needs.tensor(DType::F16);      OpCapability Graph, Float16, Tensors, VulkanMemoryModel, ...
