@@ -64,7 +64,7 @@ struct BackendEntry {
   // and for hardware that few machines have.
   bool is_recommended = true;
   std::vector<BackendRecipe> recipes = {};
-  // What this machine lacks to preprocess: "Arm's Vela (pip install ...)". Null or an empty text: nothing.
+  // Tells what this machine lacks to preprocess: "Arm's Vela (pip install ...)". Null or an empty text: nothing.
   std::function<std::string()> missing = {};
 
   bool is_ready() const { return !missing || missing().empty(); }
