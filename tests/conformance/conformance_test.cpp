@@ -61,7 +61,7 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     return std::move(*result);
   }
 
-  // All programs, normalized; those of one op and the backend's own also as they are, for ops that
+  // All programs, normalized; those of one op and of backends also as they are, for ops that
   // normalization replaces.
   std::vector<TestProgram> programs() const {
     auto asked = partitioner();
@@ -74,7 +74,7 @@ class Conformance : public ::testing::TestWithParam<std::string> {
       ready.push_back({given.name, std::move(bound)});
     };
     for (const TestProgram& given : model_programs()) add_normalized(given);
-    for (auto& list : {op_programs(), own_programs(GetParam())}) {
+    for (auto& list : {op_programs(), backend_programs()}) {
       for (const TestProgram& given : list) {
         add_normalized(given);
         ready.push_back({given.name + " as it is", clone(given.program)});

@@ -105,9 +105,13 @@ std::vector<TestProgram> model_programs() {
   return programs;
 }
 
-std::vector<TestProgram> own_programs(const std::string& backend) {
+std::vector<TestProgram> backend_programs() {
+  std::vector<fs::path> folders;
+  for (const auto& backend : fs::directory_iterator("backends"))
+    folders.push_back(backend.path() / "conformance");
+  std::ranges::sort(folders);
   std::vector<TestProgram> programs;
-  add_folder(fs::path("backends") / backend / "conformance", programs);
+  for (const fs::path& folder : folders) add_folder(folder, programs);
   return programs;
 }
 

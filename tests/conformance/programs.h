@@ -20,8 +20,8 @@ struct TestProgram {
 std::vector<TestProgram> op_programs();
 // tests/models/samples and tests/conformance/programs.
 std::vector<TestProgram> model_programs();
-// backends/NAME/conformance.
-std::vector<TestProgram> own_programs(const std::string& backend);
+// backends/*/conformance. Each backend is tried with those of all others too: backends that share rules share programs.
+std::vector<TestProgram> backend_programs();
 
 // Small numbers for the method's inputs without data; empty when one of them cannot be made up.
 std::vector<RuntimeValue> made_up_inputs(const Method& method);
