@@ -38,13 +38,25 @@ Status tell(const CalibrationProgress& progress, std::size_t done, std::size_t s
   return call_foreign("callback", "progress", [&] { progress(done, samples); });
 }
 
+// --- StaticOps::All
+
+// Smaller numbers are masks: what a softmax makes 0. XNNPACK's quantizer leaves ops with them in floats.
+constexpr float largest_mask = -9999;
+// How far masks are below all other numbers of their group. exp(-16) is far below the smallest step of a softmax.
+constexpr float mask_distance = 16;
+// Of a mask alone, which is added to numbers of any size.
+constexpr float lone_mask = -255;
+// The smallest scale of Arm's quantizer.
+constexpr float min_scale_of_all = 0x1p-16F;
+
 class Calibrator {
  public:
   Calibrator(const Program& program, const Method& method, const StaticPlan& plan)
       : plan_(plan),
         program_(with_activations(program, method, plan)),
         method_(*program_.find_method(method.name.str())),
-        observers_(plan.groups) {}
+        observers_(plan.groups),
+        has_masks_(plan.groups) {}
 
   Status run(const std::vector<std::vector<RuntimeValue>>& samples, int jobs, ProgramState& state,
              const CalibrationProgress& progress) {
@@ -73,9 +85,10 @@ class Calibrator {
 
   Result<std::vector<Quantum>> quanta(int jobs) const {
     std::vector<Quantum> quanta(observers_.size());
-    parallel_for(quanta.size(), jobs, [&](std::size_t i) { quanta[i] = observers_[i].quantum(); });
+    parallel_for(quanta.size(), jobs, [&](std::size_t i) { quanta[i] = quantum_of(i); });
     for (std::size_t i = 0; i < quanta.size(); ++i) {
-      if (observers_[i].has_seen() && std::isfinite(quanta[i].scale)) continue;
+      const bool is_measured = observers_[i].has_seen() || has_masks_[i] != 0;
+      if (is_measured && std::isfinite(quanta[i].scale)) continue;
       return failure("calibrate", place_of(i),
                      observers_[i].has_seen() ? "its values are too large for a scale"
                                               : "it is not finite in any sample");
@@ -84,6 +97,15 @@ class Calibrator {
   }
 
  private:
+  Quantum quantum_of(std::size_t group) const {
+    const HistogramObserver& observer = observers_[group];
+    if (plan_.ops == StaticOps::Xnnpack) return observer.quantum();
+    float lowest = 0;
+    if (has_masks_[group] != 0)
+      lowest = observer.least() == observer.most() ? lone_mask : observer.least() - mask_distance;
+    return observer.quantum(lowest, min_scale_of_all);
+  }
+
   std::string place_of(std::size_t group) const {
     const auto found = std::ranges::find(plan_.activations, group, &StaticPlan::Activation::group);
     return fmt::format("%{}", found->value->name().str());
@@ -107,7 +129,7 @@ class Calibrator {
         const StaticPlan::Activation& activation = plan_.activations[i];
         if (activation.group != group) continue;
         const auto* data = std::get_if<TensorData>(&contents[start + i]);
-        if (data != nullptr && observers_[group].observe(floats_of(*data))) continue;
+        if (data != nullptr && observe(*data, group)) continue;
         return failure("calibrate", fmt::format("%{}", activation.value->name().str()),
                        fmt::format("it has NaNs in sample {}", first_sample + sample));
       }
@@ -115,10 +137,19 @@ class Calibrator {
     return {};
   }
 
+  // Returns false if there is a NaN.
+  bool observe(const TensorData& data, std::size_t group) {
+    std::vector<float> floats = floats_of(data);
+    if (plan_.ops == StaticOps::All && std::erase_if(floats, [](float x) { return x <= largest_mask; }) > 0)
+      has_masks_[group] = 1;
+    return observers_[group].observe(floats);
+  }
+
   const StaticPlan& plan_;
   Program program_;
   const Method& method_;
   std::vector<HistogramObserver> observers_;  // by group
+  std::vector<char> has_masks_;               // by group
 };
 
 }  // namespace

@@ -183,14 +183,14 @@ HistogramObserver::Bins HistogramObserver::best_bins() const {
   return best;
 }
 
-Quantum HistogramObserver::quantum() const {
+Quantum HistogramObserver::quantum(float lowest, float smallest_scale) const {
   if (!has_seen()) return {};
   const Bins bins = best_bins();
   const float width = (most_ - least_) / float_bins;
-  const float least = std::min(least_ + width * static_cast<float>(bins.first), 0.0F);
+  const float least = std::min({least_ + width * static_cast<float>(bins.first), lowest, 0.0F});
   const float most = std::max(least_ + width * static_cast<float>(bins.last + 1), 0.0F);
   constexpr float steps = integer_count - 1;
-  const float scale = std::max((most - least) / steps, min_scale);
+  const float scale = std::max((most - least) / steps, smallest_scale);
   const float zero_point = -128 - std::nearbyint(least / scale);
   return {scale, static_cast<std::int64_t>(std::clamp(zero_point, -128.0F, 127.0F))};
 }

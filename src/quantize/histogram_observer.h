@@ -35,7 +35,8 @@ class HistogramObserver {
   bool has_seen() const { return !histogram_.empty(); }
   float least() const { return least_; }
   float most() const { return most_; }
-  Quantum quantum() const;
+  // The range reaches down to `lowest` at least. Scales are not smaller than `smallest_scale`.
+  Quantum quantum(float lowest = 0, float smallest_scale = min_scale) const;
 
  private:
   struct Bins {

@@ -47,8 +47,14 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
   if (rule.target == QuantizeRule::Target::Static) {
+    if (key == "ops") {
+      if (value != "all" && value != "xnnpack")
+        return usage_error(text, "ops must be xnnpack (what XNNPACK computes with integers) or all");
+      rule.has_all_ops = value == "all";
+      return {};
+    }
     if (key != "weights")
-      return usage_error(text, fmt::format("unknown option '{}'; expected weights, only or off", key));
+      return usage_error(text, fmt::format("unknown option '{}'; expected weights, ops, only or off", key));
     if (value != "tensor" && value != "channel")
       return usage_error(text, "weights must be channel (a scale for each output) or tensor (one scale)");
     rule.has_one_scale = value == "tensor";

@@ -413,12 +413,16 @@ Status run_static(Program& program, std::span<const QuantizeRule> rules, int job
                    "--quantize static");
   }
   for (const QuantizeRule& each : rules) {
-    if (each.target == Target::Static && each.has_one_scale != rule->has_one_scale)
+    if (each.target != Target::Static) continue;
+    if (each.has_one_scale != rule->has_one_scale)
       return failure("usage", "--quantize",
                      "the static rules differ in weights=", "give all of them weights=tensor, or none");
+    if (each.has_all_ops != rule->has_all_ops)
+      return failure("usage", "--quantize",
+                     "the static rules differ in ops=", "give all of them ops=all, or none");
   }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
-  TRY_STATUS(quantize_static(program, calibrations, chooses, rule->has_one_scale, jobs, progress, result));
+  TRY_STATUS(quantize_static(program, calibrations, chooses, *rule, jobs, progress, result));
   return result.layers.empty() && !rule->is_optional ? Status(nothing_chosen(*rule, result)) : Status();
 }
 

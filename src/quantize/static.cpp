@@ -14,6 +14,7 @@
 #include "quantize/calibrate.h"
 #include "quantize/constants.h"
 #include "quantize/fold_batch_norms.h"
+#include "quantize/integer_forms.h"
 #include "quantize/layers.h"
 #include "support/try.h"
 
@@ -146,21 +147,20 @@ Status check_calibrated_methods(const Program& program, std::span<const Calibrat
 // Methods are calibrated one after the other: changes to buffers carry over from one to the next.
 class StaticQuantizer {
  public:
-  StaticQuantizer(Program& program, std::span<const Calibration> calibrations, bool one_scale, int jobs,
-                  const CalibrationProgress& progress, QuantizeResult& result)
+  StaticQuantizer(Program& program, std::span<const Calibration> calibrations, const QuantizeRule& rule,
+                  int jobs, const CalibrationProgress& progress, QuantizeResult& result)
       : program_(program),
         calibrations_(calibrations),
-        one_scale_(one_scale),
+        rule_(rule),
         jobs_(jobs),
         progress_(progress),
         weights_(program),
         result_(result) {}
 
   Status run(Method& method, const std::function<bool(const Node&)>& chooses) {
-    TRY_STATUS(write_products_as_linear(program_, method, chooses));
-    fold_batch_norms(program_, method);
-    StaticPlan plan = plan_static(program_, method, chooses);
-    if (one_scale_)
+    StaticPlan plan =
+        plan_static(program_, method, rule_.has_all_ops ? StaticOps::All : StaticOps::Xnnpack, chooses);
+    if (rule_.has_one_scale)
       for (ChannelWeight& weight : plan.weights) weight.axis = std::nullopt;
     result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
     if (plan.activations.empty()) return {};
@@ -187,7 +187,7 @@ class StaticQuantizer {
 
   Program& program_;
   std::span<const Calibration> calibrations_;
-  bool one_scale_;
+  const QuantizeRule& rule_;
   int jobs_;
   const CalibrationProgress& progress_;
   NewConstants weights_;  // shared by layers that several methods contain
@@ -198,12 +198,18 @@ class StaticQuantizer {
 }  // namespace
 
 Status quantize_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, bool one_scale, int jobs,
+                       const std::function<bool(const Node&)>& chooses, const QuantizeRule& rule, int jobs,
                        const CalibrationProgress& progress, QuantizeResult& result) {
   if (calibrations.empty())
     return failure("usage", "--quantize", "static requires calibration inputs", "--calibrate FILE.npz");
   TRY_STATUS(check_calibrated_methods(program, calibrations));
-  StaticQuantizer quantizer(program, calibrations, one_scale, jobs, progress, result);
+  if (rule.has_all_ops) TRY_STATUS(write_core_ops(program, chooses));
+  for (auto& method : program.methods) {
+    TRY_STATUS(write_products_as_linear(program, *method, chooses));
+    fold_batch_norms(program, *method);
+  }
+  if (rule.has_all_ops) TRY_STATUS(write_integer_forms(program, chooses));
+  StaticQuantizer quantizer(program, calibrations, rule, jobs, progress, result);
   for (auto& method : program.methods) TRY_STATUS(quantizer.run(*method, chooses));
   return {};
 }

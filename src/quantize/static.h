@@ -17,9 +17,9 @@
 namespace depute {
 
 // Folds batch norms, runs each method on its samples, and quantizes the nodes that `chooses` accepts. The
-// program must be functional. Adds to `result`. one_scale: weights get one scale, not one for each channel.
+// program must be functional. Adds to `result`. `rule` has the options of all static rules.
 Status quantize_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, bool one_scale, int jobs,
+                       const std::function<bool(const Node&)>& chooses, const QuantizeRule& rule, int jobs,
                        const CalibrationProgress& progress, QuantizeResult& result);
 
 }  // namespace depute

@@ -1,6 +1,7 @@
 #include "quantize/static_ops.h"
 
 #include <algorithm>
+#include <span>
 
 namespace depute {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 struct StaticOp {
   std::string_view op;
   StaticRole role;
+  StaticRole role_in_all = role;
 };
 constexpr std::string_view any_convolution = "aten.convolution.default";
 constexpr StaticOp static_ops[] = {
@@ -22,34 +24,81 @@ constexpr StaticOp static_ops[] = {
     {"aten.conv_transpose1d.default", StaticRole::TransposedConvolution},
     {"aten.conv_transpose2d.input", StaticRole::TransposedConvolution},
     {"aten.conv_transpose3d.input", StaticRole::TransposedConvolution},
-    {"aten.add.Tensor", StaticRole::Arithmetic},
-    {"aten.mul.Tensor", StaticRole::Arithmetic},
+    {"aten.add.Tensor", StaticRole::Arithmetic, StaticRole::Function},
+    {"aten.mul.Tensor", StaticRole::Arithmetic, StaticRole::Function},
     {"aten.relu.default", StaticRole::Relu},
     {"aten.cat.default", StaticRole::Join},
-    {"aten.adaptive_avg_pool2d.default", StaticRole::Pool},
-    {"aten.hardtanh.default", StaticRole::PassesOn},
-    {"aten.max_pool2d.default", StaticRole::PassesOn},
-    {"aten.mean.default", StaticRole::PassesOn},
-    {"aten.mean.dim", StaticRole::PassesOn},
-    {"aten.permute.default", StaticRole::PassesOn},
-    {"aten.transpose.int", StaticRole::PassesOn},
-    {"aten.squeeze.dim", StaticRole::PassesOn},
-    {"aten.view.default", StaticRole::PassesOn},
-    {"aten.reshape.default", StaticRole::PassesOn},
-    {"aten.flatten.using_ints", StaticRole::PassesOn},
-    {"aten.slice.Tensor", StaticRole::PassesOn},
-    {"aten.dropout.default", StaticRole::PassesOn},
+    {"aten.adaptive_avg_pool2d.default", StaticRole::Pool, StaticRole::Function},
+    {"aten.hardtanh.default", StaticRole::PassesOn, StaticRole::Relu},
+    {"aten.max_pool2d.default", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.mean.default", StaticRole::PassesOn, StaticRole::Function},
+    {"aten.mean.dim", StaticRole::PassesOn, StaticRole::Function},
+    {"aten.permute.default", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.transpose.int", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.squeeze.dim", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.view.default", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.reshape.default", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.flatten.using_ints", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.slice.Tensor", StaticRole::PassesOn, StaticRole::Choice},
+    {"aten.dropout.default", StaticRole::PassesOn, StaticRole::Choice},
     {"aten.batch_norm.default", StaticRole::BatchNorm},
     {"aten._native_batch_norm_legit_no_training.default", StaticRole::BatchNorm},
 };
+// What normalization leaves, and no flag of the op tells.
+constexpr StaticOp core_ops[] = {
+    {"aten.amax.default", StaticRole::None, StaticRole::Choice},
+    {"aten.amin.default", StaticRole::None, StaticRole::Choice},
+    {"aten.avg_pool2d.default", StaticRole::None, StaticRole::Function},
+    {"aten.bmm.default", StaticRole::None, StaticRole::Function},
+    {"aten.clamp.default", StaticRole::None, StaticRole::Relu},
+    {"aten.constant_pad_nd.default", StaticRole::None, StaticRole::Choice},
+    {"aten.cumsum.default", StaticRole::None, StaticRole::Function},
+    {"aten.embedding.default", StaticRole::None, StaticRole::Choice},
+    {"aten.flip.default", StaticRole::None, StaticRole::Choice},
+    {"aten.gather.default", StaticRole::None, StaticRole::Choice},
+    {"aten.index.Tensor", StaticRole::None, StaticRole::Choice},
+    {"aten.index_put.default", StaticRole::None, StaticRole::Choice},
+    {"aten.index_select.default", StaticRole::None, StaticRole::Choice},
+    {"aten.max.dim", StaticRole::None, StaticRole::Choice},
+    {"aten.min.dim", StaticRole::None, StaticRole::Choice},
+    {"aten.mm.default", StaticRole::None, StaticRole::Function},
+    {"aten.pixel_shuffle.default", StaticRole::None, StaticRole::Choice},
+    {"aten.repeat.default", StaticRole::None, StaticRole::Choice},
+    {"aten.scatter.src", StaticRole::None, StaticRole::Choice},
+    {"aten.select_scatter.default", StaticRole::None, StaticRole::Choice},
+    {"aten.slice_scatter.default", StaticRole::None, StaticRole::Choice},
+    {"aten.upsample_bilinear2d.vec", StaticRole::None, StaticRole::Function},
+    {"aten.upsample_nearest2d.vec", StaticRole::None, StaticRole::Choice},
+    {"aten.where.self", StaticRole::None, StaticRole::Choice},
+};
+
+const StaticOp* find_op(std::span<const StaticOp> list, std::string_view op) {
+  const auto found = std::ranges::find(list, op, &StaticOp::op);
+  return found == list.end() ? nullptr : &*found;
+}
+
+StaticRole role_by_flags(const OpDef& def) {
+  if (def.is(OpFlag::Quantization)) return StaticRole::None;
+  if (def.view_kind != ViewKind::None) return StaticRole::Choice;
+  return def.is(OpFlag::Pointwise) || def.is(OpFlag::Reduction) ? StaticRole::Function : StaticRole::None;
+}
 
 }  // namespace
 
-StaticRole static_role(const Node& node) {
-  const auto* found = std::ranges::find(static_ops, node.op().str(), &StaticOp::op);
-  if (found == std::end(static_ops) || node.def() == nullptr || !check_call(node)) return StaticRole::None;
-  const bool is_turned = found->op == any_convolution && OpCall(node).boolean("transposed");
-  return is_turned ? StaticRole::TransposedConvolution : found->role;
+bool is_static_op(std::string_view op) {
+  return find_op(static_ops, op) != nullptr;
+}
+
+StaticRole static_role(const Node& node, StaticOps ops) {
+  const OpDef* def = node.def();
+  const StaticOp* found = find_op(static_ops, node.op().str());
+  if (found == nullptr && ops == StaticOps::All) found = find_op(core_ops, node.op().str());
+  if (def == nullptr || (found == nullptr && ops == StaticOps::Xnnpack) || !check_call(node))
+    return StaticRole::None;
+  if (found == nullptr) return role_by_flags(*def);
+  if (found->op == any_convolution && OpCall(node).boolean("transposed"))
+    return StaticRole::TransposedConvolution;
+  return ops == StaticOps::All ? found->role_in_all : found->role;
 }
 
 }  // namespace depute

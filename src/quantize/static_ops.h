@@ -4,14 +4,20 @@
 //   %z = aten.max_pool2d.default(%y)         shares scales: if %y is quantized, %z has its scale
 //
 // The rules are those of XNNPACK's quantizer for PT2E in ExecuTorch 1.5 (1.4 lets a slice and a dropout have scales of
-// their own): ops that it leaves in floats stay in floats here.
+// their own): ops that it leaves in floats stay in floats here. StaticOps::All is for processors without floats.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "depute/program/op.h"
 
 namespace depute {
+
+enum class StaticOps : std::uint8_t {
+  Xnnpack,  // those that XNNPACK computes with integers
+  All,      // all that can be computed with integers
+};
 
 enum class StaticRole : std::uint8_t {
   None,
@@ -24,10 +30,16 @@ enum class StaticRole : std::uint8_t {
   Pool,        // input and result have one scale, even if another op's result is the input
   PassesOn,    // input and result have one scale if the input is quantized
   BatchNorm,   // is folded into the weights before it
+  // Of StaticOps::All alone:
+  Function,  // reads integers; its results have scales of their own
+  Choice,    // moves or chooses elements: all inputs and results have one scale
 };
 
 // Returns None also for a node whose arguments do not fit its op.
-StaticRole static_role(const Node& node);
+StaticRole static_role(const Node& node, StaticOps ops = StaticOps::Xnnpack);
+
+// True for an op that has a role as it is exported, before it is decomposed.
+bool is_static_op(std::string_view op);
 
 inline bool is_convolution(StaticRole role) {
   return role == StaticRole::Convolution || role == StaticRole::TransposedConvolution;

@@ -19,34 +19,38 @@ constexpr double largest_number = 3.4028235e15;
 
 class StaticPlanner {
  public:
-  StaticPlanner(Program& program, Method& method, const std::function<bool(const Node&)>& chooses)
-      : program_(program), method_(method), graph_(*method.graph), chooses_(chooses), constants_(program) {}
+  StaticPlanner(Program& program, Method& method, StaticOps ops,
+                const std::function<bool(const Node&)>& chooses)
+      : program_(program),
+        method_(method),
+        graph_(*method.graph),
+        ops_(ops),
+        chooses_(chooses),
+        constants_(program) {
+    plan_.ops = ops;
+  }
 
   StaticPlan run() {
     for (Node& node : graph_.nodes()) {
       const StaticRole role = role_of(node);
       if (has_weight(role)) add_layer(node, role);
       if (role == StaticRole::Arithmetic) add_arithmetic(node);
+      if (role == StaticRole::Function) add_function(node);
     }
     for (Node& node : graph_.nodes()) {
       const StaticRole role = role_of(node);
       if (role == StaticRole::Pool) add_sharing(node, {OpCall(node).value("self")});
       if (role == StaticRole::Join) add_sharing(node, OpCall(node).values("tensors"));
+      if (role == StaticRole::Choice) add_choice(node);
     }
-    for (Node& node : graph_.nodes()) {
-      const StaticRole role = role_of(node);
-      if (role != StaticRole::PassesOn && role != StaticRole::Relu) continue;
-      const Value* input = OpCall(node).value(node.def()->args[0].name.str());
-      if (input != nullptr && outputs_.contains(input) && !outputs_.contains(node.result()))
-        add_sharing(node, {input});
-    }
+    for (Node& node : graph_.nodes()) add_follower(node, role_of(node));
     collect();
     return std::move(plan_);
   }
 
  private:
   StaticRole role_of(const Node& node) const {
-    const StaticRole role = static_role(node);
+    const StaticRole role = static_role(node, ops_);
     return role == StaticRole::None || !chooses_(node) ? StaticRole::None : role;
   }
 
@@ -55,7 +59,7 @@ class StaticPlanner {
     const Value* result = node.result();
     if (!result->has_one_use()) return result;
     const Node& user = *(*result->uses().begin()).user();
-    return !user.is_return() && static_role(user) == StaticRole::Relu ? user.result() : result;
+    return !user.is_return() && static_role(user, ops_) == StaticRole::Relu ? user.result() : result;
   }
 
   void add_layer(Node& node, StaticRole role) {
@@ -90,15 +94,61 @@ class StaticPlanner {
       }
     }
     for (const std::string_view name : names) {
-      const Argument argument = OpCall(node)[name];
-      if (argument.is_value()) continue;
-      const auto number = static_cast<float>(argument.as_double());
-      const TensorData data = make_data<float>(ScalarType::F32, {}, std::span(&number, 1));
-      set_argument(node, name, Argument::of(constants_.add(method_, fmt::format("number.{}", number), data)));
+      if (!OpCall(node)[name].is_value()) make_constant(node, name);
     }
     const OpCall call(node);
     for (const std::string_view name : names) read(node, call.value(name));
     outputs_.insert(output_of(node));
+  }
+
+  // Adds an op that reads integers, and whose result has a scale of its own.
+  void add_function(Node& node) {
+    const std::vector<const Value*> inputs = floats_of_operands(node);
+    for (const Value* input : inputs) read(node, input);
+    if (inputs.empty() || !is_floats(node.result(0))) return;
+    outputs_.insert(node.results().size() == 1 ? output_of(node) : node.result(0));
+  }
+
+  // Gives all floats that the op reads and makes one scale. A number among them becomes a constant.
+  void add_choice(Node& node) {
+    std::vector<std::string_view> numbers;
+    for (const ArgDef& arg : node.def()->args) {
+      const Argument& argument = OpCall(node)[arg.name.str()];
+      const bool is_number = argument.kind == Argument::Kind::Int || argument.kind == Argument::Kind::Float;
+      if (arg.type == ArgType::Tensor && is_number) numbers.push_back(arg.name.str());
+    }
+    for (const std::string_view name : numbers) make_constant(node, name);
+    const std::vector<const Value*> inputs = floats_of_operands(node);
+    if (inputs.empty() || !is_floats(node.result(0))) return;
+    for (const Value* result : node.results()) {
+      if (!is_floats(result)) continue;
+      share(result, node.result(0));
+      outputs_.insert(result);
+    }
+    add_sharing(node, inputs);
+  }
+
+  // Adds an op that has integers if the op before it has, or, of StaticOps::All, was not part of it.
+  void add_follower(Node& node, StaticRole role) {
+    if (role != StaticRole::PassesOn && role != StaticRole::Relu) return;
+    if (outputs_.contains(node.result())) return;
+    if (ops_ == StaticOps::All) return add_function(node);
+    const Value* input = OpCall(node).value(node.def()->args[0].name.str());
+    if (input != nullptr && outputs_.contains(input)) add_sharing(node, {input});
+  }
+
+  static std::vector<const Value*> floats_of_operands(const Node& node) {
+    std::vector<const Value*> floats;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      if (is_floats(node.operand(i))) floats.push_back(node.operand(i));
+    }
+    return floats;
+  }
+
+  void make_constant(Node& node, std::string_view name) {
+    const auto number = static_cast<float>(OpCall(node)[name].as_double());
+    const TensorData data = make_data<float>(ScalarType::F32, {}, std::span(&number, 1));
+    set_argument(node, name, Argument::of(constants_.add(method_, fmt::format("number.{}", number), data)));
   }
 
   bool is_large_constant(const Value& value) const {
@@ -109,12 +159,12 @@ class StaticPlanner {
 
   // Gives the inputs and the result one scale.
   void add_sharing(Node& node, const std::vector<const Value*>& inputs) {
-    if (inputs.empty() || !is_floats(node.result()) || !std::ranges::all_of(inputs, is_floats)) return;
+    if (inputs.empty() || !is_floats(node.result(0)) || !std::ranges::all_of(inputs, is_floats)) return;
     for (const Value* input : inputs) {
       read(node, input);
-      share(input, node.result());
+      share(input, node.result(0));
     }
-    outputs_.insert(node.result());
+    outputs_.insert(node.result(0));
   }
 
   void read(Node& node, const Value* value) {
@@ -154,6 +204,7 @@ class StaticPlanner {
   Program& program_;
   Method& method_;
   Graph& graph_;
+  StaticOps ops_;
   const std::function<bool(const Node&)>& chooses_;
   NewConstants constants_;
   StaticPlan plan_;
@@ -165,8 +216,9 @@ class StaticPlanner {
 
 }  // namespace
 
-StaticPlan plan_static(Program& program, Method& method, const std::function<bool(const Node&)>& chooses) {
-  return StaticPlanner(program, method, chooses).run();
+StaticPlan plan_static(Program& program, Method& method, StaticOps ops,
+                       const std::function<bool(const Node&)>& chooses) {
+  return StaticPlanner(program, method, ops, chooses).run();
 }
 
 }  // namespace depute

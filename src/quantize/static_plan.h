@@ -4,7 +4,8 @@
 //   %r = aten.relu.default(%c)                 %r: integers for all its users
 //   %m = aten.max_pool2d.default(%r)           %m: integers, with the scale of %r
 //
-// The rules are those of XNNPACK's PT2E quantizer with symmetric configuration and per-channel weights.
+// The rules are those of XNNPACK's PT2E quantizer with symmetric configuration and per-channel weights, or those of
+// StaticOps::All.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 
 #include "depute/program/program.h"
 #include "quantize/channel_weights.h"
+#include "quantize/static_ops.h"
 
 namespace depute {
 
@@ -27,10 +29,12 @@ struct StaticPlan {
   std::size_t groups = 0;
   std::vector<ChannelWeight> weights = {};
   std::vector<std::string> left = {};  // layers that are not quantized, with the reason, as in QuantizeResult
+  StaticOps ops = StaticOps::Xnnpack;
 };
 
 // `chooses` is true for nodes that a rule chooses. The program must be functional. Numbers in sums and
 // products become constants.
-StaticPlan plan_static(Program& program, Method& method, const std::function<bool(const Node&)>& chooses);
+StaticPlan plan_static(Program& program, Method& method, StaticOps ops,
+                       const std::function<bool(const Node&)>& chooses);
 
 }  // namespace depute

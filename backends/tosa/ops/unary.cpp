@@ -93,6 +93,50 @@ Tensor silu(Emitter& emit, const Tensor& x) {
   return emit.mul(x, emit.add(Op::Sigmoid, {x}));
 }
 
+// log(1 + exp(-|x|)), what softplus adds to a positive x
+Tensor log_of_decay(Emitter& emit, const Tensor& x) {
+  return log1p(emit, emit.add(Op::Exp, {emit.negate(magnitude(emit, x))}));
+}
+
+Tensor softplus_of(Emitter& emit, const Tensor& x) {
+  return emit.add(Op::Add, {emit.clamp(x, 0, infinity), log_of_decay(emit, x)});
+}
+
+// log(1 + exp(beta * x)) / beta, or x where beta * x is above the threshold
+Check softplus(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.precise(emit.input(call, "self"));
+  const double beta = call.number("beta");
+  if (beta == 0) return refuse_argument(call, "beta", "other than 0");
+  const Tensor scaled = beta == 1 ? x : emit.mul(x, beta);
+  const Tensor curve = softplus_of(emit, scaled);
+  const Tensor is_above = emit.compare(Op::Greater, scaled, emit.number(call.number("threshold"), x.dtype));
+  const Tensor made = emit.select(is_above, x, beta == 1 ? curve : emit.mul(curve, 1 / beta));
+  return emit.result(emit.cast(made, emit.result_dtype()));
+}
+
+Tensor mish(Emitter& emit, const Tensor& x) {
+  return emit.mul(x, emit.add(Op::Tanh, {softplus_of(emit, x)}));
+}
+
+Tensor log_sigmoid(Emitter& emit, const Tensor& x) {
+  return emit.add(Op::Sub, {emit.clamp(x, -infinity, 0), log_of_decay(emit, x)});
+}
+
+// 0 inside of [-lambd, lambd], x outside
+Check hardshrink(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.input(call, "self");
+  const Tensor limit = emit.number(call.number("lambd"), x.dtype);
+  const Tensor is_within = emit.compare(Op::GreaterEqual, limit, magnitude(emit, x));
+  return emit.result(emit.select(is_within, emit.number(0, x.dtype), x));
+}
+
+Check threshold(Emitter& emit, const OpCall& call) {
+  const Tensor x = emit.input(call, "self");
+  const Tensor limit = emit.number(call.number("threshold"), x.dtype);
+  const Tensor is_below = emit.compare(Op::GreaterEqual, limit, x);
+  return emit.result(emit.select(is_below, emit.number(call.number("value"), x.dtype), x));
+}
+
 Tensor log2(Emitter& emit, const Tensor& x) {
   return emit.mul(emit.add(Op::Log, {x}), 1 / std::numbers::ln2);
 }
@@ -298,6 +342,7 @@ std::span<const OpRule> unary() {
       {.op = "aten.expm1.default", .translate = by<expm1>, .integers = Table},
       {.op = "aten.floor.default", .translate = unary<Op::Floor>, .integers = Table},
       {.op = "aten.gelu.default", .translate = gelu, .integers = Table},
+      {.op = "aten.hardshrink.default", .keep_whole = true, .translate = hardshrink, .integers = Table},
       {.op = "aten.hardsigmoid.default", .keep_whole = true, .translate = by<hardsigmoid>, .integers = Table},
       {.op = "aten.hardswish.default", .keep_whole = true, .translate = by<hardswish>, .integers = Table},
       {.op = "aten.hardtanh.default", .translate = hardtanh, .integers = Clamp},
@@ -308,8 +353,10 @@ std::span<const OpRule> unary() {
       {.op = "aten.log10.default", .translate = by<log10>, .integers = Table},
       {.op = "aten.log1p.default", .translate = by<log1p>, .integers = Table},
       {.op = "aten.log2.default", .translate = by<log2>, .integers = Table},
+      {.op = "aten.log_sigmoid.default", .keep_whole = true, .translate = by<log_sigmoid>, .integers = Table},
       {.op = "aten.logical_not.default", .translate = exactly<logical_not>},
       {.op = "aten.logit.default", .translate = logit, .integers = Table},
+      {.op = "aten.mish.default", .keep_whole = true, .translate = by<mish>, .integers = Table},
       {.op = "aten.neg.default", .translate = exactly<negate>, .integers = Table},
       {.op = "aten.pow.Tensor_Scalar",
        .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
@@ -324,10 +371,16 @@ std::span<const OpRule> unary() {
       {.op = "aten.silu.default", .keep_whole = true, .translate = by<silu>, .integers = Table},
       {.op = "aten.sin.default", .translate = unary<Op::Sin>, .integers = Table},
       {.op = "aten.sinh.default", .translate = by<hyperbolic_sine>, .integers = Table},
+      {.op = "aten.softplus.default",
+       .conditions = "beta is not 0",
+       .keep_whole = true,
+       .translate = softplus,
+       .integers = Table},
       {.op = "aten.sqrt.default", .translate = by<square_root>, .integers = Table},
       {.op = "aten.square.default", .translate = by<square>, .integers = Table},
       {.op = "aten.tan.default", .translate = by<tangent>, .integers = Table},
       {.op = "aten.tanh.default", .translate = unary<Op::Tanh>, .integers = Table},
+      {.op = "aten.threshold.default", .keep_whole = true, .translate = threshold, .integers = Table},
       {.op = "aten.trunc.default", .translate = exactly<truncate>, .integers = Table},
       {.op = "dim_order_ops._to_dim_order_copy.default",
        .gives_i64 = true,

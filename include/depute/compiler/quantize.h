@@ -14,6 +14,7 @@
 //   static                     8-bit weights and activations, with scales measured on calibration inputs,
 //                              like XNNPACK's quantizer in PT2E
 //   static:weights=tensor      the same, with one scale for each weight
+//   static:ops=all             all ops that can be computed with integers, for processors without floats
 //
 //   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
 //                                               %y = aten.linear.default(%x, %wd, %b)
@@ -45,6 +46,7 @@ struct QuantizeRule {
   bool has_dynamic_input = false;  // input rows are quantized to i8 at run time
   std::int64_t group = 0;          // elements of a row that share a scale; 0: the whole row
   bool has_one_scale = false;      // a static rule: one scale for a whole weight, not one for each channel
+  bool has_all_ops = false;        // a static rule: not only the ops that XNNPACK computes with integers
   bool is_optional = false;        // no error if the rule selects no layer
   Pins pins = {};
   std::string scheme = {};  // "8da4w"
