@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "depute/program/interpret.h"
 #include "quantize/calibration_samples.h"
@@ -48,6 +49,12 @@ constexpr float mask_distance = 16;
 constexpr float lone_mask = -255;
 // The smallest scale of Arm's quantizer.
 constexpr float min_scale_of_all = 0x1p-16F;
+
+// Integers of 16 bits have the zero point 0.
+Quantum symmetric(float least, float most) {
+  constexpr float most_integer = 32767;
+  return {std::max(std::max(-least, most) / most_integer, std::numeric_limits<float>::min()), 0};
+}
 
 class Calibrator {
  public:
@@ -103,6 +110,7 @@ class Calibrator {
     float lowest = 0;
     if (has_masks_[group] != 0)
       lowest = observer.least() == observer.most() ? lone_mask : observer.least() - mask_distance;
+    if (plan_.activation_bits == 16) return symmetric(std::min(lowest, observer.least()), observer.most());
     return observer.quantum(lowest, min_scale_of_all);
   }
 

@@ -53,8 +53,14 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
       rule.has_all_ops = value == "all";
       return {};
     }
+    if (key == "activations") {
+      if (value != "8" && value != "16") return usage_error(text, "activations must be 8 or 16 (bits)");
+      rule.activation_bits = value == "8" ? 8 : 16;
+      return {};
+    }
     if (key != "weights")
-      return usage_error(text, fmt::format("unknown option '{}'; expected weights, ops, only or off", key));
+      return usage_error(
+          text, fmt::format("unknown option '{}'; expected weights, ops, activations, only or off", key));
     if (value != "tensor" && value != "channel")
       return usage_error(text, "weights must be channel (a scale for each output) or tensor (one scale)");
     rule.has_one_scale = value == "tensor";
@@ -106,6 +112,8 @@ Result<QuantizeRule> parse_quantize_rule(std::string_view text) {
     rule.target = QuantizeRule::Target::Static;
     rule.scheme = static_scheme;
     TRY_STATUS(read_options(rule, text, text.find(':')));
+    if (rule.activation_bits == 16 && !rule.has_all_ops)
+      return usage_error(text, "XNNPACK has no integers of 16 bits", "static:ops=all,activations=16");
     return rule;
   }
   const std::size_t equals = text.find('=');

@@ -420,10 +420,15 @@ Status run_static(Program& program, std::span<const QuantizeRule> rules, int job
     if (each.has_all_ops != rule->has_all_ops)
       return failure("usage", "--quantize",
                      "the static rules differ in ops=", "give all of them ops=all, or none");
+    if (each.activation_bits != rule->activation_bits)
+      return failure("usage", "--quantize",
+                     "the static rules differ in activations=", "give all of them activations=16, or none");
   }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
-  TRY_STATUS(quantize_static(program, calibrations, chooses, *rule, jobs, progress, result));
-  return result.layers.empty() && !rule->is_optional ? Status(nothing_chosen(*rule, result)) : Status();
+  TRY(const std::size_t values,
+      quantize_static(program, calibrations, chooses, *rule, jobs, progress, result));
+  const bool is_used = !result.layers.empty() || (rule->has_all_ops && values > 0);
+  return is_used || rule->is_optional ? Status() : Status(nothing_chosen(*rule, result));
 }
 
 Status run_convolutions(Program& program, std::span<const QuantizeRule> rules, int jobs,

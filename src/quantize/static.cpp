@@ -21,14 +21,10 @@
 namespace depute {
 namespace {
 
-// Integer range of activations.
-constexpr int min_integer = -128;
-constexpr int max_integer = 127;
-
 class StaticRewriter {
  public:
-  StaticRewriter(Program& program, Method& method)
-      : program_(program), method_(method), graph_(*method.graph), constants_(program) {}
+  StaticRewriter(Program& program, Method& method, int bits)
+      : program_(program), method_(method), graph_(*method.graph), constants_(program), bits_(bits) {}
 
   Status run(const StaticPlan& plan, std::span<const Quantum> quanta) {
     for (const StaticPlan::Activation& activation : plan.activations)
@@ -47,9 +43,8 @@ class StaticRewriter {
       if (!reader->is_return()) b.inherit(*reader);
       if (reader->is_return() && activation.value->producer() != nullptr)
         b.inherit(*activation.value->producer());
-      Value* back = b.call(
-          "quantized_decomposed.dequantize_per_tensor.default",
-          {integers, double{quantum.scale}, quantum.zero_point, min_integer, max_integer, ScalarType::I8});
+      Value* back = b.call("quantized_decomposed.dequantize_per_tensor.default",
+                           {integers, double{quantum.scale}, quantum.zero_point, least(), most(), dtype()});
       TRY_STATUS(b.status());
       for (std::size_t i = 0; i < reader->operand_count(); ++i) {
         if (reader->operand(i) == activation.value) graph_.set_operand(*reader, i, back);
@@ -74,30 +69,41 @@ class StaticRewriter {
   // Returns the value in integers. Those of a constant are a new constant.
   Result<Value*> quantized(Value& value, const Quantum& quantum, const Node& reader) {
     if (const TensorData* data = fixed_floats(program_, method_, value)) {
-      std::vector<std::byte> integers;
-      const auto inverse = static_cast<float>(1 / double{quantum.scale});
-      const auto zero_point = static_cast<float>(quantum.zero_point);
-      for (const float x : floats_of(*data))
-        integers.push_back(static_cast<std::byte>(static_cast<int>(
-            std::clamp<float>(std::nearbyint(x * inverse) + zero_point, min_integer, max_integer))));
-      const std::string name = fmt::format("{}.int8", input_spec(method_, value)->target.str());
+      const std::string name = fmt::format("{}.int{}", input_spec(method_, value)->target.str(), bits_);
+      const std::vector<float> floats = floats_of(*data);
       return constants_.add(method_, name,
-                            make_data(make_tensor(ScalarType::I8, data->type.sizes), integers));
+                            bits_ == 8 ? integers_of<std::int8_t>(floats, data->type.sizes, quantum)
+                                       : integers_of<std::int16_t>(floats, data->type.sizes, quantum));
     }
     Node* producer = value.producer();
     Builder b(graph_, producer == nullptr ? graph_.first() : producer->next());
     b.inherit(producer == nullptr ? reader : *producer);
-    Value* integers =
-        b.call("quantized_decomposed.quantize_per_tensor.default",
-               {&value, double{quantum.scale}, quantum.zero_point, min_integer, max_integer, ScalarType::I8});
+    Value* integers = b.call("quantized_decomposed.quantize_per_tensor.default",
+                             {&value, double{quantum.scale}, quantum.zero_point, least(), most(), dtype()});
     TRY_STATUS(b.status());
     return integers;
+  }
+
+  int least() const { return -(1 << (bits_ - 1)); }
+  int most() const { return (1 << (bits_ - 1)) - 1; }
+  ScalarType dtype() const { return bits_ == 8 ? ScalarType::I8 : ScalarType::I16; }
+
+  template <typename T>
+  TensorData integers_of(std::span<const float> floats, const Dims& sizes, const Quantum& quantum) const {
+    std::vector<T> integers;
+    const auto inverse = static_cast<float>(1 / double{quantum.scale});
+    const auto zero_point = static_cast<float>(quantum.zero_point);
+    for (const float x : floats)
+      integers.push_back(static_cast<T>(std::clamp(std::nearbyint(x * inverse) + zero_point,
+                                                   static_cast<float>(least()), static_cast<float>(most()))));
+    return make_data<T>(dtype(), sizes, std::span<const T>(integers));
   }
 
   Program& program_;
   Method& method_;
   Graph& graph_;
   NewConstants constants_;
+  int bits_;
 };
 
 // Rewrites a linear layer that run_decompositions() has decomposed: %x * %w.t() + %b.
@@ -160,16 +166,20 @@ class StaticQuantizer {
   Status run(Method& method, const std::function<bool(const Node&)>& chooses) {
     StaticPlan plan =
         plan_static(program_, method, rule_.has_all_ops ? StaticOps::All : StaticOps::Xnnpack, chooses);
+    plan.activation_bits = rule_.activation_bits;
     if (rule_.has_one_scale)
       for (ChannelWeight& weight : plan.weights) weight.axis = std::nullopt;
     result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
     if (plan.activations.empty()) return {};
+    values_ += plan.activations.size();
     TRY(const Calibration* calibration, inputs_of(method));
     TRY(std::vector<Quantum> quanta,
         calibrate(program_, method, plan, *calibration, jobs_, state_, progress_));
     TRY_STATUS(write_channel_weights(program_, method, weights_, plan.weights, "static", jobs_, result_));
-    return StaticRewriter(program_, method).run(plan, quanta);
+    return StaticRewriter(program_, method, rule_.activation_bits).run(plan, quanta);
   }
+
+  std::size_t values() const { return values_; }
 
  private:
   // Returns the method's own calibration, or the one for all methods.
@@ -193,13 +203,14 @@ class StaticQuantizer {
   NewConstants weights_;  // shared by layers that several methods contain
   QuantizeResult& result_;
   ProgramState state_;
+  std::size_t values_ = 0;
 };
 
 }  // namespace
 
-Status quantize_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, const QuantizeRule& rule, int jobs,
-                       const CalibrationProgress& progress, QuantizeResult& result) {
+Result<std::size_t> quantize_static(Program& program, std::span<const Calibration> calibrations,
+                                    const std::function<bool(const Node&)>& chooses, const QuantizeRule& rule,
+                                    int jobs, const CalibrationProgress& progress, QuantizeResult& result) {
   if (calibrations.empty())
     return failure("usage", "--quantize", "static requires calibration inputs", "--calibrate FILE.npz");
   TRY_STATUS(check_calibrated_methods(program, calibrations));
@@ -211,7 +222,7 @@ Status quantize_static(Program& program, std::span<const Calibration> calibratio
   if (rule.has_all_ops) TRY_STATUS(write_integer_forms(program, chooses));
   StaticQuantizer quantizer(program, calibrations, rule, jobs, progress, result);
   for (auto& method : program.methods) TRY_STATUS(quantizer.run(*method, chooses));
-  return {};
+  return quantizer.values();
 }
 
 }  // namespace depute

@@ -17,9 +17,10 @@
 namespace depute {
 
 // Folds batch norms, runs each method on its samples, and quantizes the nodes that `chooses` accepts. The
-// program must be functional. Adds to `result`. `rule` has the options of all static rules.
-Status quantize_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, const QuantizeRule& rule, int jobs,
-                       const CalibrationProgress& progress, QuantizeResult& result);
+// program must be functional. Adds to `result`. `rule` has the options of all static rules. Returns the number of values
+// that are integers now.
+Result<std::size_t> quantize_static(Program& program, std::span<const Calibration> calibrations,
+                                    const std::function<bool(const Node&)>& chooses, const QuantizeRule& rule,
+                                    int jobs, const CalibrationProgress& progress, QuantizeResult& result);
 
 }  // namespace depute

@@ -30,6 +30,7 @@ struct StaticPlan {
   std::vector<ChannelWeight> weights = {};
   std::vector<std::string> left = {};  // layers that are not quantized, with the reason, as in QuantizeResult
   StaticOps ops = StaticOps::Xnnpack;
+  int activation_bits = 8;
 };
 
 // `chooses` is true for nodes that a rule chooses. The program must be functional. Numbers in sums and

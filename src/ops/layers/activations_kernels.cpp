@@ -26,6 +26,17 @@ constexpr auto elu = [](auto x, auto alpha, auto scale, auto input_scale) {
 constexpr auto softplus = [](auto x, auto beta, auto threshold) {
   return x * beta > threshold ? x : std::log1p(std::exp(x * beta)) / beta;
 };
+constexpr auto mish = [](auto x) { return x * std::tanh(softplus(x, 1, 20)); };
+constexpr auto log_sigmoid = [](auto x) {
+  const auto decay = std::log1p(std::exp(-std::abs(x)));
+  return x < 0 ? x - decay : -decay;
+};
+constexpr auto hardshrink = []<typename T>(T x, auto lambd) {
+  return x < -lambd || x > lambd || x != x ? x : T{0};
+};
+constexpr auto threshold = []<typename T>(T x, auto limit, auto value) {
+  return x <= limit ? static_cast<T>(value) : x;
+};
 
 constexpr auto gelu_erf = []<typename T>(T x) {
   return x * (1 + std::erf(x / std::numbers::sqrt2_v<std::conditional_t<std::is_integral_v<T>, double, T>>)) /
@@ -68,6 +79,10 @@ std::span<const KernelLine> activation_kernels() {
       {"aten.hardsigmoid.default", unary<hardsigmoid>},
       {"aten.hardswish.default", unary<hardswish>},
       {"aten.softplus.default", unary<softplus, 2>},
+      {"aten.mish.default", unary<mish>},
+      {"aten.log_sigmoid.default", unary<log_sigmoid>},
+      {"aten.hardshrink.default", unary<hardshrink, 1>},
+      {"aten.threshold.default", unary<threshold, 2>},
   };
   return lines;
 }
