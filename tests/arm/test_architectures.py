@@ -1,10 +1,12 @@
 """Architectures that `make test` exports, with TOSA delegates: valid by Arm's tools, and in ExecuTorch's stock runtime with the
-results of eager PyTorch, executed by Arm's reference model and as VGF by an emulated GPU."""
+results of eager PyTorch, executed by Arm's reference model and as VGF by an emulated GPU; quantized, without floats."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from tosa_reference import check_tosa
@@ -19,11 +21,13 @@ from io_cases import read_cases  # noqa: E402
 MODELS = sorted(path for path in (ROOT / "build/models/architectures").glob("*.pt2") if ".dynamic" not in path.name)
 MODELS += [ROOT / f"build/models/{name}.pt2" for name in ("mobilenet_v2", "resnet50", "lstm")]
 CHUNKS = 12
+RUN = ROOT / "tests/arm/integer_run.py"
 TOLERANCE = 1e-4  # of the largest number
 
 
-def lower(model, backend, out):
-    run = subprocess.run([DEPUTE, "lower", model, "--backend", backend, "-o", out], capture_output=True, text=True)
+def lower(model, backend, out, *options):
+    backends = ["--backend", backend] if backend else []
+    run = subprocess.run([DEPUTE, "lower", model, *backends, "-o", out, *options], capture_output=True, text=True)
     assert run.returncode == 0, f"{model.name}: {run.stderr}"
     return out
 
@@ -69,3 +73,26 @@ def test_flatbuffers_are_valid(chunk, tmp_path):
 def count_of_delegates(pte):
     shown = subprocess.run([DEPUTE, "show", pte], capture_output=True, text=True, check=True).stdout
     return sum(line.startswith("  delegate ") for line in shown.splitlines())
+
+
+def samples(model, folder):
+    """The inputs that the model was exported with, for `--calibrate`."""
+    cases = [case for case in read_cases(model) if case.method == "forward"]
+    named = {f"arg{i}/{n}": x.numpy() for n, case in enumerate(cases) for i, x in enumerate(leaves(tuple(case.inputs)))}
+    np.savez(folder / f"{model.stem}.npz", **named)
+    return folder / f"{model.stem}.npz"
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_integers_alone(chunk, tmp_path):
+    """TOSA without floats is as near to eager PyTorch as ExecuTorch's kernels are with the same integers."""
+    wrong = {}
+    for model in MODELS[chunk::CHUNKS]:
+        options = "--quantize", "static:ops=all", "--calibrate", samples(model, tmp_path)
+        delegated = lower(model, "tosa:profile=INT", tmp_path / "delegated.pte", *options)
+        plain = lower(model, None, tmp_path / "plain.pte", *options)
+        run = subprocess.run([sys.executable, "-W", "ignore", RUN, model, delegated, plain], capture_output=True, text=True)
+        said = json.loads(run.stdout.splitlines()[-1]) if run.returncode == 0 else {"error": run.stderr[-500:]}
+        if "error" in said or said["complaint"] or not said["tosa"] > min(said["kernels"], 40) - 3:
+            wrong[model.stem] = said
+    assert wrong == {}
