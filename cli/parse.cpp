@@ -71,6 +71,12 @@ void add_option(CLI::App& app, const Option& option) {
   if (std::holds_alternative<std::vector<std::string>*>(option.target)) made->allow_extra_args(false);
   bool is_text = std::holds_alternative<std::string*>(option.target) ||
                  std::holds_alternative<std::vector<std::string>*>(option.target);
+  if (is_text) {
+    made->check([&app, value = option.value_name()](const std::string& text) {
+      if (!text.starts_with("--") || app.get_option_no_throw(text) == nullptr) return std::string();
+      return fmt::format("'{}' is an option, and {} is missing before it", text, value);
+    });
+  }
   if (is_text && !option.may_be_empty) {
     made->check([](const std::string& text) { return text.empty() ? "must not be empty" : std::string(); });
   }

@@ -125,6 +125,14 @@ def test_the_method_of_the_model_named_again(tmp_path):
     assert run.code == 1 and "a method with this name exists already" in run.stderr
 
 
+@pytest.mark.parametrize("option", ["--report", "--lock", "--debug-map", "--stand-ins", "--backend"])
+def test_option_without_its_value(option, tmp_path):
+    """The option behind it is not its value."""
+    run = depute("lower", MLP, "-o", tmp_path / "out.pte", option, "--quiet")
+    assert run.code == 2 and "'--quiet' is an option, and" in run.stderr, run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_reader_that_goes_away(tmp_path):
     """`depute show model | head -1` ends quietly."""
     command = f"{DEPUTE} show {MLP} --data | head -1"

@@ -77,6 +77,21 @@ TEST(HistogramObserver, FewNumbers) {
   expect_quantum({{1e-7F, 2e-7F}}, 0.000244140625, -128);
 }
 
+TEST(HistogramObserver, TheRangeReachesAsFarAsAsked) {
+  HistogramObserver observer;
+  ASSERT_TRUE(observer.observe(std::vector<float>{0, 1, 2}));
+  const Quantum wide = observer.quantum(-8);
+  EXPECT_NEAR(wide.scale * 255, 10, 0.02);
+  EXPECT_EQ(wide.zero_point, 76);
+  EXPECT_EQ(observer.quantum(1), observer.quantum());
+}
+
+TEST(HistogramObserver, TheSmallestScaleIsAsked) {
+  HistogramObserver observer;
+  ASSERT_TRUE(observer.observe(std::vector<float>{1e-7F, 2e-7F}));
+  EXPECT_EQ(observer.quantum(0, 0x1p-16F).scale, 0x1p-16F);
+}
+
 TEST(HistogramObserver, InfinitiesAreSkipped) {
   expect_quantum({{1, infinity, 2}}, 0.007841221988201141, -128);
   HistogramObserver observer;
