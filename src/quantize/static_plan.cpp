@@ -67,9 +67,12 @@ class StaticPlanner {
     const Value* input = call.value("input");
     const Value* weight = call.value("weight");
     if (!is_floats(input) || !is_floats(node.result()) || weight == nullptr) return;
-    if (const auto reason = reason_against_channels(program_, method_, node, role))
-      return leave(node, *reason);
-    plan_.weights.push_back({&node, graph_.own(*weight), channel_axis(role)});
+    if (const auto reason = reason_against_channels(program_, method_, node, role)) {
+      if (ops_ == StaticOps::Xnnpack || !is_floats(weight)) return leave(node, *reason);
+      read(node, weight);  // one scale for the whole weight, as an activation
+    } else {
+      plan_.weights.push_back({&node, graph_.own(*weight), channel_axis(role)});
+    }
     read(node, input);
     outputs_.insert(output_of(node));
   }
@@ -111,6 +114,7 @@ class StaticPlanner {
 
   // Gives all floats that the op reads and makes one scale. A number among them becomes a constant.
   void add_choice(Node& node) {
+    if (!is_floats(node.result(0))) return;
     std::vector<std::string_view> numbers;
     for (const ArgDef& arg : node.def()->args) {
       const Argument& argument = OpCall(node)[arg.name.str()];
@@ -119,7 +123,7 @@ class StaticPlanner {
     }
     for (const std::string_view name : numbers) make_constant(node, name);
     const std::vector<const Value*> inputs = floats_of_operands(node);
-    if (inputs.empty() || !is_floats(node.result(0))) return;
+    if (inputs.empty()) return;
     for (const Value* result : node.results()) {
       if (!is_floats(result)) continue;
       share(result, node.result(0));
