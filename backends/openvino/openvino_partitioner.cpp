@@ -22,26 +22,10 @@ namespace depute::openvino {
 namespace {
 
 struct Options {
-  std::vector<std::string> excluded;  // ops that are not delegated
   std::string precision = std::string(default_precision);
 };
 
 using Answers = std::unordered_map<const Node*, NodeSupport>;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);)
-    if (!part.empty()) parts.push_back(part);
-  return parts;
-}
-
-// "aten.gelu.default" is excluded by its full name or by "gelu".
-bool is_excluded(const std::vector<std::string>& excluded, Name op) {
-  return std::ranges::any_of(excluded, [&](const std::string& name) {
-    return op == name || (op.str().find("." + name + ".") != std::string_view::npos);
-  });
-}
 
 // True if a result or a non-constant argument has no dimensions. Such a tensor might cross a delegate's
 // border, and the runtime cannot bind it.
@@ -109,12 +93,11 @@ Status try_method(const Program& program, const Method& method, Answers& answers
 }
 
 // Ops that OpenVINO converts, if it could take the node.
-OpsToNotDecompose ops_to_not_decompose(const Options& options) {
+OpsToNotDecompose ops_to_not_decompose() {
   OpsToNotDecompose kept;
   if (!toolkit()) return kept;
   for (const OpDef* def : all_ops())
-    if (toolkit()->ops.contains(std::string(def->name.str())) && !is_excluded(options.excluded, def->name))
-      kept.ops.push_back(def->name);
+    if (toolkit()->ops.contains(std::string(def->name.str()))) kept.ops.push_back(def->name);
   kept.filter = [](const Node& node) { return check_node(*toolkit(), node).support != Support::Unsupported; };
   return kept;
 }
@@ -127,7 +110,6 @@ Result<Proposal> propose(const Options& options, const Program& program, const M
     for (const Node& node : graph->nodes()) {
       NodeSupport& answer = (*answers)[&node];
       answer = check_node(*toolkit(), node);
-      if (is_excluded(options.excluded, node.op())) answer = refuse("excluded", node.op().str());
       if (answer.support != Support::Unsupported && may_cross_as_scalar(part, node))
         answer = refuse("rank", "0", "at least one dimension");
     }
@@ -147,16 +129,13 @@ Result<Proposal> propose(const Options& options, const Program& program, const M
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {
-      {"exclude", "ops that are not delegated, joined by '+': gelu+aten.mul.Tensor"},
       {"precision", "f32, or auto: in bf16 or f16 where the CPU has instructions for them (default: f32)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> make_openvino_partitioner(const BackendOptions& given) {
   Options options;
   for (const auto& [key, value] : given) {
-    if (key == "exclude") {
-      options.excluded = split(value, '+');
-    } else if (key == "precision" && is_precision(value)) {
+    if (key == "precision" && is_precision(value)) {
       options.precision = value;
     } else {
       return failure("usage", "--backend openvino", "unknown option '" + key + "=" + value + "'",
@@ -166,7 +145,7 @@ Result<std::unique_ptr<Partitioner>> make_openvino_partitioner(const BackendOpti
   if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
   return std::make_unique<ProposalPartitioner>(
       [options](const Program& program, const Method& method) { return propose(options, program, method); },
-      [options](const Program&) { return ops_to_not_decompose(options); });
+      [](const Program&) { return ops_to_not_decompose(); });
 }
 
 }  // namespace depute::openvino

@@ -44,7 +44,7 @@ Result<Profile> read_profile_spec(const CompileSpec& spec);
 Result<TosaGraph> translate(const Program& program, Profile profile = Profile::All);
 
 // A partitioner for a backend that reads TOSA. `owner` is the backend's name. With the profile of integers alone its
-// compile spec is added to the others. Fails for options other than exclude and profile.
+// compile spec is added to the others. Fails for options other than profile.
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
                                                       const BackendOptions& options, Limit limit = nullptr);
 std::vector<SupportRow> support_rows();

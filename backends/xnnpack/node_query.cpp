@@ -70,11 +70,6 @@ Check check_arguments(const NodeQuery& node) {
   return {};
 }
 
-bool is_excluded(const Node& node, const Options& options) {
-  return std::ranges::any_of(options.excluded,
-                             [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
-}
-
 // Rules rely on existing dimensions and on the correct rank of results, so both are checked with the op's
 // infer function. Symbolic sizes that it cannot infer are taken from the program.
 Check check_shapes(const NodeQuery& node) {
@@ -228,7 +223,6 @@ Check check_node(const QueryContext& context, const Node& node) {
   if (rule == nullptr || node.def() == nullptr || !check_call(node)) {
     return Refusal{"op", std::string(node.op().str()), "see `depute backends xnnpack`"};
   }
-  if (is_excluded(node, context.options)) return Refusal{"excluded", std::string(node.op().str()), ""};
   const Tensors tensors = tensors_of(node);
   for (const Value* value : tensors) {
     DEPUTE_REFUSE_IF(check_tensor(value->tensor(), rule->takes_integers));

@@ -12,7 +12,6 @@ namespace depute::xnnpack {
 enum class Setting : std::uint8_t { ByCost, Always, Never };
 
 struct Options {
-  std::vector<std::string> excluded;  // ops that stay on ExecuTorch's kernels: "aten.gelu.default" or "gelu"
   Setting layer_norm = Setting::ByCost;  // take native_layer_norm, by its parts
   Setting repeats = Setting::ByCost;     // steps that repeat with the same weights are delegates of their own
   bool half_weights = false;             // store weights as f16

@@ -10,7 +10,6 @@ constexpr RefusalRule refusals[] = {
     {"argument", "an argument has a value that XNNPACK's nodes do not support"},
     {"dtype", "a tensor's element type is not f32 or f16, or types are mixed"},
     {"dynamic-shape", "a size that must be constant is known only at run time"},
-    {"excluded", "the op is named by the option exclude"},
     {"kernel", "ExecuTorch's own kernel is faster; an option selects XNNPACK anyway"},
     {"layout", "a tensor is not contiguous"},
     {"no-compute", "the nodes of the partition only move elements and compute nothing"},

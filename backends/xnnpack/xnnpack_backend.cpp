@@ -109,7 +109,7 @@ Result<XnnGraph> translate(const Program& program) {
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
   // Options that make the partitioner leave nodes alone do not apply here.
-  const Options everything{.excluded = {}, .layer_norm = Setting::Always};
+  const Options everything{.layer_norm = Setting::Always};
   const QueryContext context{everything, &program, &method};
   Emitter emit(program, method);
   for (const Node& node : method.graph->nodes()) {

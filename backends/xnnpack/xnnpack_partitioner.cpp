@@ -20,16 +20,6 @@ namespace {
 // The runtime's flatbuffer verifier accepts a million tables; a node and its values need about ten.
 constexpr std::uint32_t max_region_nodes = 50'000;
 
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find('+', start), text.size());
-    if (end > start) names.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return names;
-}
-
 NodeSupport support(const QueryContext& context, const Node& node) {
   if (Check refusal = check_node(context, node))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
@@ -118,7 +108,6 @@ Proposal propose(const Options& options, const Program& program, const Method& m
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {
-      {"exclude", "ops that are not delegated, joined by '+': gelu+aten.mul.Tensor"},
       {"layer_norm",
        "true or false: delegate native_layer_norm as several nodes (default: where this is cheaper)"},
       {"repeats",
@@ -131,10 +120,8 @@ std::vector<std::pair<std::string, std::string>> option_meanings() {
 Result<std::unique_ptr<Partitioner>> make_xnnpack_partitioner(const BackendOptions& given) {
   Options options;
   for (const auto& [key, value] : given) {
-    if (key == "exclude") {
-      options.excluded = split_names(value);
-    } else if (Setting* setting = setting_of(key, options);
-               setting != nullptr && (value == "true" || value == "false")) {
+    if (Setting* setting = setting_of(key, options);
+        setting != nullptr && (value == "true" || value == "false")) {
       *setting = value == "true" ? Setting::Always : Setting::Never;
     } else if (key == weights_key && (value == "f16" || value == "f32")) {
       options.half_weights = value == "f16";

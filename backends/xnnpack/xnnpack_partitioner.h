@@ -1,8 +1,7 @@
 // Partitioner for XNNPACK: takes every node that a rule of ops/ allows, in the fewest regions.
 //
-// Options: exclude=OP+OP keeps ops on ExecuTorch's kernels. layer_norm=true takes native_layer_norm as
-// several nodes, false never takes it, and by default the cheaper choice is used (costs.h). weights=f16
-// stores the weights of products as f16.
+// Options: layer_norm=true takes native_layer_norm as several nodes, false never takes it, and by default the
+// cheaper choice is used (costs.h). weights=f16 stores the weights of products as f16.
 #pragma once
 
 #include "depute/backend/partitioner.h"

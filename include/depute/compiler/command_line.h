@@ -30,8 +30,8 @@ DEPUTE_API int run_command_line(int argc, char** argv, Compiler& compiler);
 
 // Parses the argument of --backend, [METHOD:]NAME[:key=value,...]. Fails if the text is malformed.
 //
-//   "xnnpack:exclude=aten.tan.default,mode=fx"
-//     ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
+//   "xnnpack:off=op:tan,mode=fx"
+//     ->  {"xnnpack", {{"off", "op:tan"}, {"mode", "fx"}}}
 //   "decode:xnnpack"
 //     ->  {"xnnpack", method "decode"}
 DEPUTE_API Result<BackendRequest> parse_backend_argument(const std::string& text);

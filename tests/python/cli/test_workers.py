@@ -120,7 +120,7 @@ def test_programs_come_in_the_form_that_the_worker_reads(served, model, tmp_path
 
 def test_options_reach_it(served, tmp_path):
     model = sample("conv_relu_tan")
-    for options in ("exclude=aten.relu.default", "weights=f16", "off=op:aten.convolution.default", "mode=fx"):
+    for options in ("weights=f16", "off=op:aten.convolution.default", "mode=fx"):
         here = lowered(model, f"xnnpack:{options}", tmp_path / "here.pte")
         assert here == lowered(model, f"exec:{served}/depute-backend-xnnpack:{options}", tmp_path / "there.pte")
     assert lowered(model, f"forward:exec:{served}/depute-backend-xnnpack", tmp_path / "there.pte") == lowered(

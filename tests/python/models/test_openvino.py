@@ -247,7 +247,7 @@ def test_bytes_are_the_same_twice_and_on_any_number_of_threads(tmp_path):
     model.write_text(CHAIN)
     written = set()
     for number, options in enumerate(([], [], ["--jobs", "1"], ["--jobs", "3"], ["--verify"])):
-        run = lower(model, tmp_path / f"{number}.pte", *options, backend="openvino:exclude=asin")
+        run = lower(model, tmp_path / f"{number}.pte", *options, backend="openvino:off=op:asin")
         assert "Total delegated subgraphs: 3" in run.stdout
         written.add((tmp_path / f"{number}.pte").read_bytes())
     assert len(written) == 1
@@ -404,7 +404,7 @@ def find_libraries():
 def test_beside_xnnpack(options, tmp_path):
     model = tmp_path / "chain.ir"
     model.write_text(CHAIN.replace("asin", "sigmoid"))
-    run = lower(model, tmp_path / "x.pte", "--backend", "xnnpack", *options, backend="openvino:exclude=sigmoid")
+    run = lower(model, tmp_path / "x.pte", "--backend", "xnnpack", *options, backend="openvino:off=op:sigmoid")
     assert "Total delegated subgraphs: 5" in run.stdout, run.stdout
     shown = depute("show", tmp_path / "x.pte").stdout
     ids = re.findall(r"^\s+\d+  delegate \d+ (\w+)\(", shown, re.MULTILINE)
@@ -428,7 +428,7 @@ def test_a_worker_and_a_backend_in_process_share_a_model(first, options, tmp_pat
     torch.manual_seed(5)
     module, inputs = Mixed().eval(), (torch.randn(2, 8), torch.tensor([2**33, 3]))
     torch.export.save(torch.export.export(module, inputs), tmp_path / "m.pt2")
-    backends = ["openvino:exclude=relu", "xnnpack"]
+    backends = ["openvino:off=op:relu", "xnnpack"]
     asked = [word for name in (backends if first == "openvino" else backends[::-1]) for word in ("--backend", name)]
     command = [ROOT / "build/release/depute", "lower", tmp_path / "m.pt2", *asked, *options]
     env = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}

@@ -103,19 +103,6 @@ method forward(%w: f32[3] = param "w", %state: f32[3] = buffer "state", %x: f32[
   EXPECT_EQ(result->constant_tags[0].first->name(), "w");
 }
 
-TEST(Partitioner, ExcludesOpsByName) {
-  const Program program = parse(R"(program
-method forward(%x: f32[3]) {
-  %a: f32[3] = aten.gelu.default(%x)
-  %b: f32[3] = aten.mul.Tensor(%a, %x)
-  %c: f32[3] = aten.neg.default(%x)
-  return %b, %c
-}
-)");
-  EXPECT_THAT(decisions(program, *made({{"exclude", "gelu+aten.mul.Tensor"}})),
-              ElementsAre("a: excluded", "b: excluded", "c: xnnpack0"));
-}
-
 TEST(Partitioner, TakesLayerNormOnRequest) {
   const Program program = parse(R"(program
 method forward(%x: f32[2, 3]) {
@@ -144,7 +131,6 @@ method forward(%x: f32[2, 3], %w: f32[4, 3], %i: f64[2, 3], %j: f64[4, 3]) {
   const Node* first = program.methods[0]->graph->first();
   EXPECT_TRUE(kept.filter(*first));
   EXPECT_FALSE(kept.filter(*first->next()));
-  EXPECT_FALSE(made({{"exclude", "linear"}})->ops_to_not_decompose(program).filter(*first));
 }
 
 }  // namespace
