@@ -12,13 +12,6 @@ import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / folder) for folder in ("tests/arm", "tests/models")]
-from executorch.runtime import Runtime  # noqa: E402
-from io_cases import read_cases  # noqa: E402
-from tosa_delegates import loaded, register  # noqa: E402
-from tosa_reference import check_tosa  # noqa: E402
-
-import executorch.kernels.quantized  # noqa: E402, F401  (kernels for quantize and dequantize nodes)
-
 leaves = torch.utils._pytree.tree_leaves
 
 
@@ -27,15 +20,30 @@ def noise(got, expected):
     return float(10 * torch.log10(power / difference.clamp(min=1e-30)))
 
 
-def worst(pte, case):
-    got = Runtime.get().load_program(pte).load_method("forward").execute(leaves(tuple(case.inputs)))
-    pairs = zip(leaves(got), leaves(case.outputs), strict=True)
+def worst(got, expected):
+    pairs = zip(got, expected, strict=True)
     return min(noise(ours, eager) for ours, eager in pairs if isinstance(eager, torch.Tensor) and eager.is_floating_point() and eager.any())
 
 
-register()
-model, delegated, plain = map(Path, sys.argv[1:])
-case = next(case for case in read_cases(model) if case.method == "forward")
-said = {"kernels": worst(plain, case), "tosa": worst(delegated, case)}
-said["complaint"] = "; ".join(filter(None, (check_tosa(graph, profiles=["pro_int"], extensions=["int16"]) for graph in loaded)))
-print(json.dumps(said))
+def run(pte, inputs):
+    from executorch.runtime import Runtime
+
+    return leaves(Runtime.get().load_program(pte).load_method("forward").execute(inputs))
+
+
+def main(model, delegated, plain):
+    import executorch.kernels.quantized  # noqa: F401  (kernels for quantize and dequantize nodes)
+    from io_cases import read_cases
+    from tosa_delegates import loaded, register
+    from tosa_reference import check_tosa
+
+    register()
+    case = next(case for case in read_cases(Path(model)) if case.method == "forward")
+    inputs, expected = leaves(tuple(case.inputs)), leaves(case.outputs)
+    said = {"kernels": worst(run(plain, inputs), expected), "tosa": worst(run(delegated, inputs), expected)}
+    said["complaint"] = "; ".join(filter(None, (check_tosa(graph, profiles=["pro_int"], extensions=["int16"]) for graph in loaded)))
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
