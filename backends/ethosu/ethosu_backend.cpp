@@ -10,6 +10,7 @@
 
 #include "backends/tosa/tosa_backend.h"
 #include "backends/tosa/write_graph.h"
+#include "limits.h"
 #include "payload.h"
 #include "support/try.h"
 #include "target.h"
@@ -57,7 +58,7 @@ Result<Settings> read_specs(std::span<const CompileSpec> specs) {
 Result<PreprocessResult> EthosUBackend::preprocess(const Program& edge_program,
                                                    std::span<const CompileSpec> compile_specs) const {
   TRY(const Settings settings, read_specs(compile_specs));
-  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, tosa::Profile::Integers));
+  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, device_of({})));
   TRY(const std::string vela, find_vela(settings.vela));
   TRY(const VelaOutput output, compile_with_vela(tosa::write_graph(graph), vela, settings.flags));
   return PreprocessResult{.processed_bytes = Storage::owned(write_payload(output)),

@@ -164,7 +164,8 @@ Check check_transpose(const TosaGraph& graph, const TosaOp& op) {
   }
   std::ranges::sort(sizes, std::greater{});
   std::int64_t product = 1;
-  const std::size_t others = sizes.size() > 2 ? sizes.size() - 2 : 0;
+  // Of four dimensions or more, Vela counts those of size 1, too.
+  const std::size_t others = sizes.size() > 3 ? std::min(x.shape.size() - 2, sizes.size()) : 0;
   for (std::size_t i = 0; i < others; ++i) product *= sizes[i];
   if (!sizes.empty() && sizes.size() <= 3) product = sizes[0];
   return product <= max_size ? Check()
@@ -288,8 +289,10 @@ Check check_large(const TosaGraph& graph, const TosaOp& op) {
 
 }  // namespace
 
-tosa::Limit limits_of(std::string_view accelerator) {
-  return accelerator.starts_with("ethos-u85") ? check_large : check_small;
+tosa::Device device_of(std::string_view accelerator) {
+  tosa::Device device{.profile = tosa::Profile::Integers, .limit = nullptr, .moved_dims = 4};
+  if (!accelerator.empty()) device.limit = accelerator.starts_with("ethos-u85") ? check_large : check_small;
+  return device;
 }
 
 }  // namespace depute::ethosu

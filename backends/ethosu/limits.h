@@ -9,7 +9,8 @@
 
 namespace depute::ethosu {
 
-// Returns the limits of a processor, "ethos-u55-128" for instance.
-tosa::Limit limits_of(std::string_view accelerator);
+// Returns what a processor, "ethos-u55-128" for instance, takes of TOSA. "": a processor without limits, for delegates
+// whose nodes were checked before.
+tosa::Device device_of(std::string_view accelerator);
 
 }  // namespace depute::ethosu

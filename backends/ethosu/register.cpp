@@ -43,7 +43,7 @@ Result<std::unique_ptr<Partitioner>> make_ethosu_partitioner(const BackendOption
   spec.compile_specs.push_back({std::string(target_key), bytes(target.accelerator)});
   if (const std::string path = value_of(vela_key); !path.empty())
     spec.compile_specs.push_back({std::string(vela_key), bytes(path)});
-  return tosa::make_partitioner("ethosu", spec, others, limits_of(target.accelerator));
+  return tosa::make_partitioner("ethosu", spec, others, device_of(target.accelerator));
 }
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {

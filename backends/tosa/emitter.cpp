@@ -388,11 +388,65 @@ Tensor Emitter::in_order(const Tensor& x, const Order& order) {
       entry->second = x;
     } else if (weights::same_elements(x.order, order, dims_of(x.shape))) {
       entry->second = raw(Op::Reshape, {x, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
+    } else if (const auto moved = widened_in_order(x, order)) {
+      entry->second = *moved;
     } else {
-      entry->second = raw(Op::Transpose, {x}, x.dtype, shape, Permutation{narrow(perm)});
+      entry->second = transposed(x, perm, shape);
     }
   }
   return {.id = entry->second.id, .dtype = x.dtype, .shape = x.shape, .order = order};
+}
+
+Tensor Emitter::transposed(const Tensor& x, const Order& perm, const Shape& shape) {
+  if (perm.size() <= device_.moved_dims)
+    return raw(Op::Transpose, {x}, x.dtype, shape, Permutation{narrow(perm)});
+  const Shape from = graph_.tensors[x.id].shape;
+  std::vector<std::size_t> firsts;  // of each group, in the order of the result
+  Shape sizes;
+  std::optional<std::size_t> last;  // the dimension before, of those that are not 1
+  for (const std::size_t dim : perm) {
+    if (from[dim] == 1) continue;
+    const bool is_next =
+        last && *last < dim &&
+        std::all_of(
+            from.begin() + static_cast<std::ptrdiff_t>(*last) + 1,
+            from.begin() + static_cast<std::ptrdiff_t>(dim), [](auto size) { return size == 1; });
+    last = dim;
+    if (is_next) {
+      sizes.back() *= from[dim];
+    } else {
+      firsts.push_back(dim);
+      sizes.push_back(from[dim]);
+    }
+  }
+  std::vector<std::int32_t> order;  // the place of each group among those of x
+  for (const std::size_t first : firsts)
+    order.push_back(
+        static_cast<std::int32_t>(std::ranges::count_if(firsts, [&](auto other) { return other < first; })));
+  Shape merged(sizes.size(), 1);
+  for (std::size_t i = 0; i < sizes.size(); ++i) merged[static_cast<std::size_t>(order[i])] = sizes[i];
+  const Tensor rows = raw(Op::Reshape, {x, this->shape({merged.data(), merged.size()})}, x.dtype, merged);
+  const Tensor moved = raw(Op::Transpose, {rows}, x.dtype, sizes, Permutation{std::move(order)});
+  return raw(Op::Reshape, {moved, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
+}
+
+// Of integers that a RESCALE widens, the narrow ones are moved: fewer bytes, and the Ethos-U55 moves few tensors of i32.
+std::optional<Tensor> Emitter::widened_in_order(const Tensor& x, const Order& order) {
+  const TosaOp* reshaped = maker(x, Op::Reshape);
+  const TosaOp* found = maker(reshaped == nullptr ? x : Tensor{.id = reshaped->inputs[0]}, Op::Rescale);
+  if (found == nullptr || std::get<RescaleBy>(found->attributes).per_channel) return std::nullopt;
+  const TosaOp widening = *found;
+  const auto operand = [&](TensorId id) { return Tensor{.id = id, .dtype = graph_.tensors[id].dtype}; };
+  Tensor narrow = operand(widening.inputs[0]);
+  if (bit_count(narrow.dtype) >= bit_count(x.dtype)) return std::nullopt;
+  const Shape shape = graph_.tensors[x.id].shape;
+  if (reshaped != nullptr)
+    narrow = raw(Op::Reshape, {narrow, this->shape({shape.data(), shape.size()})}, narrow.dtype, shape);
+  narrow.shape = x.shape;
+  narrow.order = x.order;
+  std::vector<Tensor> operands = {in_order(narrow, order)};
+  for (std::size_t i = 1; i < widening.inputs.size(); ++i) operands.push_back(operand(widening.inputs[i]));
+  return raw(Op::Rescale, operands, x.dtype, permuted(x.shape, order), widening.attributes);
 }
 
 Tensor Emitter::reshape(const Tensor& x, const Shape& target) {

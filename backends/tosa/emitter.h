@@ -203,6 +203,8 @@ class Emitter {
   Tensor twice(const Tensor& x);
   bool may_be_result(const Tensor& x) const;
   // The operator that made the tensor, if it is of this kind.
+  Tensor transposed(const Tensor& x, const Order& perm, const Shape& shape);
+  std::optional<Tensor> widened_in_order(const Tensor& x, const Order& order);
   const TosaOp* maker(const Tensor& x, Op op) const;
   Tensor add_argument(const Value& value, DType dtype);
   TensorId new_tensor(DType dtype, const Shape& shape);

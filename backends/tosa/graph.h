@@ -134,7 +134,8 @@ using Limit = std::optional<rules::Refusal> (*)(const TosaGraph& graph, const To
 // The processor that a graph is for: its profile, and what it lacks.
 struct Device {
   Profile profile = Profile::All;
-  Limit limit = nullptr;  // null: the processor takes all
+  Limit limit = nullptr;       // null: the processor takes all
+  std::size_t moved_dims = 6;  // of a TRANSPOSE; of more, those that stay side by side become one
 };
 
 using Shape = SmallVector<std::int64_t, 6>;

@@ -56,12 +56,12 @@ Result<Profile> read_profile_spec(const CompileSpec& spec) {
   return has_floats ? Profile::All : Profile::Integers;
 }
 
-Result<TosaGraph> translate(const Program& program, Profile profile) {
+Result<TosaGraph> translate(const Program& program, const Device& device) {
   if (program.methods.size() != 1) return failure("tosa", "", "a partition must have one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
   const IntegerFacts facts = find_wanted_scales(method);
-  Emitter emit(&program, &method, Device{profile}, Scope::Method, &facts);
+  Emitter emit(&program, &method, device, Scope::Method, &facts);
   for (const Value* input : method.graph->inputs()) {
     if (method.inputs[input->index()].has_data()) continue;
     if (!input->type().is_tensor())
@@ -89,7 +89,7 @@ Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
       return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
     TRY(profile, read_profile_spec(spec));
   }
-  TRY(const TosaGraph graph, translate(edge_program, profile));
+  TRY(const TosaGraph graph, translate(edge_program, Device{profile}));
   return PreprocessResult{.processed_bytes = Storage::owned(write_graph(graph))};
 }
 

@@ -68,8 +68,7 @@ std::vector<std::pair<std::string, std::string>> option_meanings() {
 
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
                                                       const DelegationSpec& given_spec,
-                                                      const BackendOptions& given, Limit limit) {
-  Device device{.limit = limit};
+                                                      const BackendOptions& given, Device device) {
   for (const auto& [key, value] : given) {
     if (key != profile_key)
       return failure("usage", fmt::format("--backend {}", owner),

@@ -54,7 +54,7 @@ Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
       return failure("vgf", "", fmt::format("unknown compile spec '{}'", spec.key));
     converter.emplace(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
   }
-  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, profile));
+  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, tosa::Device{profile}));
   TRY(std::vector<std::byte> file, converter ? convert(graph, *converter) : write_vgf(graph));
   return PreprocessResult{.processed_bytes = Storage::owned(std::move(file))};
 }

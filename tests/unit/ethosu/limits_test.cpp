@@ -13,7 +13,7 @@ namespace {
 // The rule and what was seen, or "taken".
 std::string answer(const Program& program, std::string_view name, std::string_view processor) {
   const auto partitioner =
-      tosa::make_partitioner("ethosu", {"EthosUBackend", {}}, {{"profile", "INT"}}, limits_of(processor));
+      tosa::make_partitioner("ethosu", {"EthosUBackend", {}}, {{"profile", "INT"}}, device_of(processor));
   const auto result = (*partitioner)->partition(program, *program.methods[0]);
   for (const auto& [node, verdict] : result->verdicts) {
     if (node->display_name() != name) continue;
@@ -87,6 +87,32 @@ method forward(%b: bool[2, 3], %n: i32[2, 3]) {
   EXPECT_EQ(answer(program, "most", "ethos-u55-128"), "operator: REDUCE_MAX of i32");
   for (const std::string_view name : {"turned", "less", "sum", "narrow", "most"})
     EXPECT_EQ(answer(program, name, "ethos-u85-128"), "taken") << name;
+}
+
+TEST(Limits, MovedDimensions) {
+  // 64 * 64 are one dimension, of three: they stay side by side.
+  EXPECT_EQ(answer(quantized("[1, 32, 1, 64, 64, 128]", "[1, 64, 64, 32, 1, 128]",
+                             "aten.permute.default(%x_f, [0, 3, 4, 1, 2, 5])"),
+                   "y", "ethos-u55-128"),
+            "taken");
+  expect_limit(
+      quantized("[2, 64, 64, 64, 2]", "[2, 64, 64, 64, 2]", "aten.permute.default(%x_f, [4, 3, 2, 1, 0])"),
+      "operator: TRANSPOSE of large dimensions");
+}
+
+TEST(Limits, DimensionsAreMergedInDelegates) {
+  const Program program = parse(R"(program
+method forward(%x: i8[1, 3, 1, 5, 6, 7]) {
+  %y: i8[1, 5, 6, 3, 1, 7] = aten.permute.default(%x, [0, 3, 4, 1, 2, 5])
+  return %y
+}
+)");
+  const tosa::TosaGraph merged = must(tosa::translate(program, device_of("")));
+  const auto move = std::ranges::find(merged.ops, tosa::Op::Transpose, &tosa::TosaOp::op);
+  ASSERT_NE(move, merged.ops.end());
+  EXPECT_EQ(merged.tensors[move->inputs[0]].shape, (tosa::Shape{3, 30, 7}));
+  EXPECT_EQ(std::get<tosa::Permutation>(move->attributes).perms, (std::vector<std::int32_t>{1, 0, 2}));
+  EXPECT_EQ(merged.tensors[merged.outputs[0]].shape, (tosa::Shape{1, 5, 6, 3, 1, 7}));
 }
 
 }  // namespace
