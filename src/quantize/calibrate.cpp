@@ -41,8 +41,6 @@ Status tell(const CalibrationProgress& progress, std::size_t done, std::size_t s
 
 // --- StaticOps::All
 
-// Smaller numbers are masks: what a softmax makes 0. XNNPACK's quantizer leaves ops with them in floats.
-constexpr float largest_mask = -9999;
 // How far masks are below all other numbers of their group. exp(-16) is far below the smallest step of a softmax.
 constexpr float mask_distance = 16;
 // Of a mask alone, which is added to numbers of any size.
@@ -106,7 +104,7 @@ class Calibrator {
  private:
   Quantum quantum_of(std::size_t group) const {
     const HistogramObserver& observer = observers_[group];
-    if (plan_.ops == StaticOps::Xnnpack) return observer.quantum();
+    if (plan_.ops == StaticOps::Layers) return observer.quantum();
     float lowest = 0;
     if (has_masks_[group] != 0)
       lowest = observer.least() == observer.most() ? lone_mask : observer.least() - mask_distance;
@@ -137,7 +135,7 @@ class Calibrator {
         const StaticPlan::Activation& activation = plan_.activations[i];
         if (activation.group != group) continue;
         const auto* data = std::get_if<TensorData>(&contents[start + i]);
-        if (data != nullptr && observe(*data, group)) continue;
+        if (data != nullptr && observe(*data, activation)) continue;
         return failure("calibrate", fmt::format("%{}", activation.value->name().str()),
                        fmt::format("it has NaNs in sample {}", first_sample + sample));
       }
@@ -146,11 +144,13 @@ class Calibrator {
   }
 
   // Returns false if there is a NaN.
-  bool observe(const TensorData& data, std::size_t group) {
+  bool observe(const TensorData& data, const StaticPlan::Activation& activation) {
     std::vector<float> floats = floats_of(data);
-    if (plan_.ops == StaticOps::All && std::erase_if(floats, [](float x) { return x <= largest_mask; }) > 0)
-      has_masks_[group] = 1;
-    return observers_[group].observe(floats);
+    // Half: a score may have been added to a mask.
+    const float limit = activation.has_masks ? largest_mask / 2 : static_cast<float>(-largest_number);
+    if (plan_.ops == StaticOps::All && std::erase_if(floats, [=](float x) { return x <= limit; }) > 0)
+      has_masks_[activation.group] = 1;
+    return observers_[activation.group].observe(floats);
   }
 
   const StaticPlan& plan_;

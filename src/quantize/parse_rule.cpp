@@ -48,8 +48,8 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
   if (rule.target == QuantizeRule::Target::Static) {
     if (key == "ops") {
-      if (value != "all" && value != "xnnpack")
-        return usage_error(text, "ops must be xnnpack (what XNNPACK computes with integers) or all");
+      if (value != "all" && value != "layers")
+        return usage_error(text, "ops must be layers (and what lies between them) or all");
       rule.has_all_ops = value == "all";
       return {};
     }
@@ -113,7 +113,7 @@ Result<QuantizeRule> parse_quantize_rule(std::string_view text) {
     rule.scheme = static_scheme;
     TRY_STATUS(read_options(rule, text, text.find(':')));
     if (rule.activation_bits == 16 && !rule.has_all_ops)
-      return usage_error(text, "XNNPACK has no integers of 16 bits", "static:ops=all,activations=16");
+      return usage_error(text, "activations of 16 bits require ops=all", "static:ops=all,activations=16");
     return rule;
   }
   const std::size_t equals = text.find('=');

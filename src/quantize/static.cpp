@@ -165,7 +165,7 @@ class StaticQuantizer {
 
   Status run(Method& method, const std::function<bool(const Node&)>& chooses) {
     StaticPlan plan =
-        plan_static(program_, method, rule_.has_all_ops ? StaticOps::All : StaticOps::Xnnpack, chooses);
+        plan_static(program_, method, rule_.has_all_ops ? StaticOps::All : StaticOps::Layers, chooses);
     plan.activation_bits = rule_.activation_bits;
     if (rule_.has_one_scale)
       for (ChannelWeight& weight : plan.weights) weight.axis = std::nullopt;

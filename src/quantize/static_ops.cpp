@@ -85,6 +85,14 @@ StaticRole role_by_flags(const OpDef& def) {
 
 }  // namespace
 
+bool passes_numbers_on(const Node& node) {
+  constexpr std::string_view arithmetic[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                             "aten.maximum.default", "aten.minimum.default"};
+  const std::string_view op = node.op().str();
+  if (std::ranges::find(arithmetic, op) != std::end(arithmetic)) return true;
+  return op != "aten.embedding.default" && static_role(node, StaticOps::All) == StaticRole::Choice;
+}
+
 bool is_static_op(std::string_view op) {
   return find_op(static_ops, op) != nullptr;
 }
@@ -93,7 +101,7 @@ StaticRole static_role(const Node& node, StaticOps ops) {
   const OpDef* def = node.def();
   const StaticOp* found = find_op(static_ops, node.op().str());
   if (found == nullptr && ops == StaticOps::All) found = find_op(core_ops, node.op().str());
-  if (def == nullptr || (found == nullptr && ops == StaticOps::Xnnpack) || !check_call(node))
+  if (def == nullptr || (found == nullptr && ops == StaticOps::Layers) || !check_call(node))
     return StaticRole::None;
   if (found == nullptr) return role_by_flags(*def);
   if (found->op == any_convolution && OpCall(node).boolean("transposed"))

@@ -15,8 +15,8 @@
 namespace depute {
 
 enum class StaticOps : std::uint8_t {
-  Xnnpack,  // those that XNNPACK computes with integers
-  All,      // all that can be computed with integers
+  Layers,  // layers, sums, products, and what passes their integers on, as XNNPACK's quantizer has it
+  All,     // all that can be computed with integers
 };
 
 enum class StaticRole : std::uint8_t {
@@ -36,7 +36,10 @@ enum class StaticRole : std::uint8_t {
 };
 
 // Returns None also for a node whose arguments do not fit its op.
-StaticRole static_role(const Node& node, StaticOps ops = StaticOps::Xnnpack);
+StaticRole static_role(const Node& node, StaticOps ops = StaticOps::Layers);
+
+// True if numbers of an operand may be numbers of a result: of sums, products and choices.
+bool passes_numbers_on(const Node& node);
 
 // True for an op that has a role as it is exported, before it is decomposed.
 bool is_static_op(std::string_view op);

@@ -14,9 +14,6 @@
 namespace depute {
 namespace {
 
-// XNNPACK's quantizer skips calls with larger numbers: these are masks, which no scale can represent.
-constexpr double largest_number = 3.4028235e15;
-
 class StaticPlanner {
  public:
   StaticPlanner(Program& program, Method& method, StaticOps ops,
@@ -44,6 +41,7 @@ class StaticPlanner {
       if (role == StaticRole::Choice) add_choice(node);
     }
     for (Node& node : graph_.nodes()) add_follower(node, role_of(node));
+    if (ops_ == StaticOps::All) find_masks();
     collect();
     return std::move(plan_);
   }
@@ -68,7 +66,7 @@ class StaticPlanner {
     const Value* weight = call.value("weight");
     if (!is_floats(input) || !is_floats(node.result()) || weight == nullptr) return;
     if (const auto reason = reason_against_channels(program_, method_, node, role)) {
-      if (ops_ == StaticOps::Xnnpack || !is_floats(weight)) return leave(node, *reason);
+      if (ops_ == StaticOps::Layers || !is_floats(weight)) return leave(node, *reason);
       read(node, weight);  // one scale for the whole weight, as an activation
     } else {
       plan_.weights.push_back({&node, graph_.own(*weight), channel_axis(role)});
@@ -176,6 +174,40 @@ class StaticPlanner {
     if (readers.empty() || readers.back() != &node) readers.push_back(&node);
   }
 
+  // Finds values that numbers of a mask reach: the program's own, or constants, which it adds or chooses.
+  void find_masks() {
+    for (const Node& node : graph_.nodes()) {
+      if (!carries_masks(node)) continue;
+      for (const Value* result : node.results()) masked_.insert(result);
+    }
+  }
+
+  bool carries_masks(const Node& node) {
+    if (!passes_numbers_on(node)) return false;
+    const OpCall call(node);
+    for (const ArgDef& arg : node.def()->args) {
+      const Argument& argument = call[arg.name.str()];
+      const bool is_operand = arg.type == ArgType::Tensor || arg.name == "other" || arg.name == "value";
+      if (is_operand && argument.is_number() && argument.as_double() <= largest_mask) return true;
+      if (argument.is_value() && is_mask(*argument.as_value())) return true;
+      if (arg.type == ArgType::Tensor && arg.is_list &&
+          std::ranges::any_of(call.values(arg.name.str()),
+                              [&](const Value* value) { return value != nullptr && is_mask(*value); }))
+        return true;
+    }
+    return false;
+  }
+
+  bool is_mask(const Value& value) {
+    if (masked_.contains(&value)) return true;
+    const TensorData* data = fixed_floats(program_, method_, value);
+    if (data == nullptr) return false;
+    const bool is_found =
+        std::ranges::any_of(floats_of(*data), [](float number) { return number <= largest_mask; });
+    if (is_found) masked_.insert(&value);
+    return is_found;
+  }
+
   // --- groups of values with one scale: each value links to another of its group, the root to itself
 
   const Value* root_of(const Value* value) {
@@ -201,7 +233,7 @@ class StaticPlanner {
     const bool is_output = outputs_.contains(&value);
     if (!is_output && readers == readers_.end()) return;
     const std::size_t group = groups_.try_emplace(root_of(&value), groups_.size()).first->second;
-    plan_.activations.push_back({&value, group, is_output});
+    plan_.activations.push_back({&value, group, is_output, masked_.contains(&value)});
     if (readers != readers_.end()) plan_.activations.back().readers = std::move(readers->second);
   }
 
@@ -213,6 +245,7 @@ class StaticPlanner {
   NewConstants constants_;
   StaticPlan plan_;
   std::unordered_set<const Value*> outputs_;  // computed by ops with integer results
+  std::unordered_set<const Value*> masked_;   // with numbers of masks
   std::unordered_map<const Value*, std::vector<Node*>> readers_;
   std::unordered_map<const Value*, const Value*> others_;
   std::unordered_map<const Value*, std::size_t> groups_;  // by root

@@ -18,18 +18,23 @@
 
 namespace depute {
 
+// Numbers of masks are not larger. XNNPACK's quantizer leaves ops with numbers beyond largest_number in floats.
+inline constexpr float largest_mask = -9999;
+inline constexpr double largest_number = 3.4028235e15;
+
 struct StaticPlan {
   struct Activation {
     Value* value;
     std::size_t group;  // values of one group share a scale
     bool is_for_all;    // true: every use reads integers; false: only `readers` do
+    bool has_masks;     // its numbers may come from a mask that the program writes
     std::vector<Node*> readers = {};
   };
   std::vector<Activation> activations = {};  // in graph order
   std::size_t groups = 0;
   std::vector<ChannelWeight> weights = {};
   std::vector<std::string> left = {};  // layers that are not quantized, with the reason, as in QuantizeResult
-  StaticOps ops = StaticOps::Xnnpack;
+  StaticOps ops = StaticOps::Layers;
   int activation_bits = 8;
 };
 

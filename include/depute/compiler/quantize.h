@@ -15,7 +15,7 @@
 //                              like XNNPACK's quantizer in PT2E
 //   static:weights=tensor      the same, with one scale for each weight
 //   static:ops=all             all ops that can be computed with integers, for processors without floats
-//   static:ops=all,activations=16   the same with activations of 16 bits
+//   static:activations=16      with ops=all: activations of 16 bits
 //
 //   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
 //                                               %y = aten.linear.default(%x, %wd, %b)
@@ -47,7 +47,7 @@ struct QuantizeRule {
   bool has_dynamic_input = false;  // input rows are quantized to i8 at run time
   std::int64_t group = 0;          // elements of a row that share a scale; 0: the whole row
   bool has_one_scale = false;      // a static rule: one scale for a whole weight, not one for each channel
-  bool has_all_ops = false;        // a static rule: not only the ops that XNNPACK computes with integers
+  bool has_all_ops = false;        // a static rule: not only layers and what lies between them
   int activation_bits = 8;         // of a static rule: 8 or 16
   bool is_optional = false;        // no error if the rule selects no layer
   Pins pins = {};

@@ -34,6 +34,7 @@ NAME_OPS = {
     "src/lower/graph_carver.cpp": "the conversions at borders",
     "src/quantize/channel_weights.cpp": "the ops it makes",
     "src/quantize/dynamic_convolutions.cpp": "the ops it makes",
+    "src/quantize/integer_forms.cpp": "the ops it makes, and those that it makes them of",
     "src/quantize/integer_io.cpp": "the ops it drops",
     "src/quantize/layers.cpp": "the layers it looks for",
     "src/quantize/quantize.cpp": "the ops it makes",

@@ -167,15 +167,51 @@ def test_masks_cost_no_precision(tmp_path):
     assert scales and max(scales) < 0.2
 
 
+class Loud(nn.Module):
+    """Numbers like those of a mask that are none."""
+
+    def forward(self, x):
+        return torch.relu(-x) * 0.5 - 4.0
+
+
+def test_large_numbers_are_no_masks(tmp_path):
+    torch.manual_seed(3)
+    x = torch.randn(4, 64) * 10000
+    torch.export.save(torch.export.export(Loud(), (x,)), tmp_path / "m.pt2")
+    np.savez(tmp_path / "x.npz", arg0=x.numpy())
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "static:ops=all", "--calibrate", tmp_path / "x.npz")
+    [got] = Runtime.get().load_program(tmp_path / "m.pte").load_method("forward").execute([x])
+    assert noise(got, Loud()(x)) > 35
+
+
+@pytest.mark.parametrize("least", [-10000.0, -1e9, float("-inf")])
+def test_masks_that_are_added(least, tmp_path):
+    """(1 - mask) * -10000, as older models have it, and constants."""
+
+    class Adds(nn.Module):
+        def forward(self, x, seen):
+            constant = torch.zeros(6, 6).masked_fill(torch.ones(6, 6).triu(1).bool(), least)
+            return F.softmax(x + (1 - seen) * max(least, -1e9) + constant, -1)
+
+    torch.manual_seed(3)
+    x, seen = torch.randn(2, 6, 6), (torch.rand(2, 1, 6) > 0.3).float()
+    seen[..., 0] = 1
+    torch.export.save(torch.export.export(Adds(), (x, seen)), tmp_path / "m.pt2")
+    np.savez(tmp_path / "x.npz", **{"x/0": x.numpy(), "seen/0": seen.numpy()})
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "static:ops=all", "--calibrate", tmp_path / "x.npz")
+    [got] = Runtime.get().load_program(tmp_path / "m.pte").load_method("forward").execute([x, seen])
+    assert noise(got, Adds()(x, seen)) > 25
+
+
 def test_options(tmp_path):
     *_, (file, pte, _, rule, *rest) = prepared("choices", tmp_path)
     for rules, message in {
-        ("static:ops=some",): "ops must be xnnpack",
+        ("static:ops=some",): "ops must be layers",
         ("static:ops=all,activations=4",): "activations must be 8 or 16 (bits)",
-        ("static:activations=16",): "XNNPACK has no integers of 16 bits",
+        ("static:activations=16",): "activations of 16 bits require ops=all",
         (rule, f"{rule},activations=16"): "the static rules differ in activations=",
         (rule, "static:only=op:add"): "the static rules differ in ops=",
-        ("static:ops=xnnpack",): "no layer was quantized to static",
+        ("static:ops=layers",): "no layer was quantized to static",
     }.items():
         run = depute("lower", file, "-o", pte, *(word for each in rules for word in ("--quantize", each)), *rest)
         assert run.code in (1, 2) and message in run.stderr, run.stderr
