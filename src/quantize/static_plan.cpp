@@ -114,8 +114,9 @@ class StaticPlanner {
   void add_choice(Node& node) {
     if (!is_floats(node.result(0))) return;
     std::vector<std::string_view> numbers;
+    const OpCall call(node);
     for (const ArgDef& arg : node.def()->args) {
-      const Argument& argument = OpCall(node)[arg.name.str()];
+      const Argument& argument = call[arg.name.str()];
       const bool is_number = argument.kind == Argument::Kind::Int || argument.kind == Argument::Kind::Float;
       if (arg.type == ArgType::Tensor && is_number) numbers.push_back(arg.name.str());
     }
