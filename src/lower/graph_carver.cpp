@@ -143,7 +143,8 @@ Value* GraphCarver::converted(Graph& graph, Value* value, const Type& type, std:
   if (!type.is_tensor() || value->tensor().dtype == type.tensor.dtype) return value;
   Node* copy = graph.add(Name("dim_order_ops._to_dim_order_copy.default"), {Argument::of(value)},
                          {{Name("dtype"), Argument::of(type.tensor.dtype)}}, {{value->name(), type}});
-  copy->source = tags_.members[tag].front()->source;
+  const SourceLocation* source = tags_.members[tag].front()->source;
+  if (source != nullptr) copy->source = graph.add_source(*source);
   return copy->result();
 }
 
