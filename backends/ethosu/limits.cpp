@@ -164,7 +164,7 @@ Check check_transpose(const TosaGraph& graph, const TosaOp& op) {
   }
   std::ranges::sort(sizes, std::greater{});
   std::int64_t product = 1;
-  // Of four dimensions or more, Vela counts those of size 1, too.
+  // Vela counts dimensions of size 1, too, if more than three are larger.
   const std::size_t others = sizes.size() > 3 ? std::min(x.shape.size() - 2, sizes.size()) : 0;
   for (std::size_t i = 0; i < others; ++i) product *= sizes[i];
   if (!sizes.empty() && sizes.size() <= 3) product = sizes[0];

@@ -430,7 +430,8 @@ Tensor Emitter::transposed(const Tensor& x, const Order& perm, const Shape& shap
   return raw(Op::Reshape, {moved, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
 }
 
-// Of integers that a RESCALE widens, the narrow ones are moved: fewer bytes, and the Ethos-U55 moves few tensors of i32.
+// Moves the narrow integers that a RESCALE widens to x: they have fewer bytes, and the Ethos-U55 moves few tensors of i32.
+// Returns nullopt if x is no such result.
 std::optional<Tensor> Emitter::widened_in_order(const Tensor& x, const Order& order) {
   const TosaOp* reshaped = maker(x, Op::Reshape);
   const TosaOp* found = maker(reshaped == nullptr ? x : Tensor{.id = reshaped->inputs[0]}, Op::Rescale);

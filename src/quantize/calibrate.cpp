@@ -43,7 +43,7 @@ Status tell(const CalibrationProgress& progress, std::size_t done, std::size_t s
 
 // How far masks are below all other numbers of their group. exp(-16) is far below the smallest step of a softmax.
 constexpr float mask_distance = 16;
-// Of a mask alone, which is added to numbers of any size.
+// The number for masks in a group without other numbers: it is added to numbers of any size.
 constexpr float lone_mask = -255;
 // The smallest scale of Arm's quantizer.
 constexpr float min_scale_of_all = 0x1p-16F;

@@ -44,7 +44,7 @@ constexpr StaticOp static_ops[] = {
     {"aten.batch_norm.default", StaticRole::BatchNorm},
     {"aten._native_batch_norm_legit_no_training.default", StaticRole::BatchNorm},
 };
-// What normalization leaves, and no flag of the op tells.
+// Core ops whose roles do not follow from the flags of their definitions.
 constexpr StaticOp core_ops[] = {
     {"aten.amax.default", StaticRole::None, StaticRole::Choice},
     {"aten.amin.default", StaticRole::None, StaticRole::Choice},

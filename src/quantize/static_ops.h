@@ -30,7 +30,7 @@ enum class StaticRole : std::uint8_t {
   Pool,        // input and result have one scale, even if another op's result is the input
   PassesOn,    // input and result have one scale if the input is quantized
   BatchNorm,   // is folded into the weights before it
-  // Of StaticOps::All alone:
+  // Roles that only StaticOps::All has:
   Function,  // reads integers; its results have scales of their own
   Choice,    // moves or chooses elements: all inputs and results have one scale
 };

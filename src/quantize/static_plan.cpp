@@ -202,7 +202,7 @@ class StaticPlanner {
   bool is_mask(const Value& value) {
     if (masked_.contains(&value)) return true;
     const TensorData* data = fixed_floats(program_, method_, value);
-    if (data == nullptr) return false;
+    if (data == nullptr || !scanned_.insert(&value).second) return false;
     const bool is_found =
         std::ranges::any_of(floats_of(*data), [](float number) { return number <= largest_mask; });
     if (is_found) masked_.insert(&value);
@@ -247,6 +247,7 @@ class StaticPlanner {
   StaticPlan plan_;
   std::unordered_set<const Value*> outputs_;  // computed by ops with integer results
   std::unordered_set<const Value*> masked_;   // with numbers of masks
+  std::unordered_set<const Value*> scanned_;  // constants whose numbers were looked at
   std::unordered_map<const Value*, std::vector<Node*>> readers_;
   std::unordered_map<const Value*, const Value*> others_;
   std::unordered_map<const Value*, std::size_t> groups_;  // by root

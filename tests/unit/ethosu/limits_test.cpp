@@ -1,4 +1,4 @@
-// What the processors lack, as refusals of nodes.
+// Refusals of nodes whose operators a processor lacks.
 #include "backends/ethosu/limits.h"
 
 #include <fmt/format.h>
