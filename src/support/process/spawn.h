@@ -59,7 +59,8 @@ class Spawn {
   short flags_ = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
 };
 
-// Limits the size of each file that the process writes, and disables core dumps.
+// Limits the size of each file that the process writes, and disables core dumps. A program that runs already
+// can have written more.
 void limit_files(pid_t pid, std::uint64_t max_bytes);
 
 // True if a child process has ended. Does not reap it: its id stays reserved, so no other process can have it.
@@ -67,7 +68,8 @@ bool has_ended(pid_t pid);
 
 struct ProgramLimits {
   std::chrono::milliseconds time;  // the program is killed after it
-  std::uint64_t max_file_bytes;    // the program is killed by SIGXFSZ when a file becomes larger
+  std::uint64_t max_file_bytes;    // the program is killed by SIGXFSZ when a file becomes larger, a moment after
+                                   // it has started
 };
 
 // A program that has ended.
