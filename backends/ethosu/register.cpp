@@ -76,7 +76,7 @@ void register_backend(Registry& registry) {
                     .description = "ExecuTorch's EthosUBackend: i8, on Arm's Ethos-U55, U65 and U85",
                     .backend = std::make_unique<EthosUBackend>(),
                     .make_partitioner = make_ethosu_partitioner,
-                    .support = tosa::support_rows,
+                    .support = [] { return tosa::support_rows(); },
                     .options = option_meanings(),
                     .is_recommended = false,
                     .missing = missing});

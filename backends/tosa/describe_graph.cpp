@@ -88,6 +88,13 @@ std::string attributes_text(const wire::Operator& op) {
       return fmt::format(" scale32 {} rounding {} per_channel {}", by.scale32(), by.rounding_mode(),
                          by.per_channel());
     }
+    case wire::Attribute::CondIf:
+    case wire::Attribute::WhileLoop: {
+      const auto& bodies = *static_cast<const wire::Branches*>(op.attribute());
+      const bool is_loop = op.attribute_type() == wire::Attribute::WhileLoop;
+      return fmt::format(" {} {} {} {}", is_loop ? "while" : "then", text_of(bodies.first_graph()),
+                         is_loop ? "do" : "else", text_of(bodies.second_graph()));
+    }
     default:
       return {};
   }
@@ -124,14 +131,14 @@ std::string few_numbers(const wire::Tensor& tensor) {
 
 class Describer {
  public:
-  std::string describe(const wire::Block& block) {
+  std::string describe(const wire::Block& block, std::string_view title) {
     if (block.tensors() != nullptr) {
       for (const wire::Tensor* tensor : *block.tensors()) tensors_[text_of(tensor->name())] = tensor;
     }
     if (block.shapes() != nullptr) {
       for (const wire::Shape* shape : *block.shapes()) shapes_[text_of(shape->name())] = shape;
     }
-    std::string text = fmt::format("TOSA 1.0, inputs {}\n", names(block.inputs()));
+    std::string text = fmt::format("{}, inputs {}\n", title, names(block.inputs()));
     if (block.operators() != nullptr) {
       for (const wire::Operator* op : *block.operators()) {
         const auto kind = static_cast<Op>(op->op());
@@ -200,7 +207,10 @@ Result<std::vector<const wire::Block*>> blocks_of(std::span<const std::byte> byt
 Result<std::string> describe_graph(std::span<const std::byte> bytes) {
   TRY(const std::vector<const wire::Block*> blocks, blocks_of(bytes));
   std::string text;
-  for (const wire::Block* block : blocks) text += Describer().describe(*block);
+  for (const wire::Block* block : blocks) {
+    const bool is_main = block == blocks.front();
+    text += Describer().describe(*block, is_main ? "TOSA 1.0" : fmt::format("graph {}", text_of(block->name())));
+  }
   return text;
 }
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "depute/program/data.h"
 #include "ir/small_float.h"
 #include "lower/weights/order.h"
-#include "partition/tag_data.h"
 #include "support/check.h"
 
 namespace depute::tosa {
@@ -213,16 +213,22 @@ bool Emitter::may_be_result(const Tensor& x) const {
   return false;
 }
 
-TosaGraph Emitter::finish() {
-  for (const Argument& output : method_->graph->outputs()) {
-    const Tensor result = in_rows(input(*output.as_value()));
-    const bool is_input = std::ranges::find(graph_.inputs, result.id) != graph_.inputs.end();
-    const bool is_known = std::ranges::find(graph_.outputs, result.id) != graph_.outputs.end();
-    graph_.outputs.push_back(is_known || may_be_result(result) ? twice(result).id
-                             : is_input || is_constant(result)
-                                 ? raw(Op::Identity, {result}, result.dtype, result.shape).id
-                                 : result.id);
+void Emitter::add_result(const Tensor& x) {
+  const Tensor result = in_rows(x);
+  const bool is_input = std::ranges::find(graph_.inputs, result.id) != graph_.inputs.end();
+  const bool is_known = std::ranges::find(graph_.outputs, result.id) != graph_.outputs.end();
+  graph_.outputs.push_back(is_known || may_be_result(result) ? twice(result).id
+                           : is_input || is_constant(result)
+                               ? raw(Op::Identity, {result}, result.dtype, result.shape).id
+                               : result.id);
+}
+
+// A branch returns none for a result of its node that is not used.
+TosaGraph Emitter::finish(std::span<const Value* const> passed_on) {
+  for (const Argument& output : source_->outputs()) {
+    if (output.is_value()) add_result(input(*output.as_value()));
   }
+  for (const Value* value : passed_on) add_result(input(*value));
   fold_pads(graph_);
   remove_unused(graph_);
   return std::move(graph_);
@@ -236,25 +242,22 @@ Tensor Emitter::input(const Value& value) {
     return values_[&value] = dequantized(Integers(known->second));
   if (const auto later = deferred_.find(&value); later != deferred_.end())
     return values_[&value] = dequantized(OpCall(*later->second));
-  // Inputs of bodies are arguments, whatever is given for them.
-  const bool may_be_constant = method_ != nullptr && is_method_input(*method_, value);
-  const TensorData* data = may_be_constant ? constant_data(*program_, *method_, value) : nullptr;
+  const TensorData* data = constant_data_of(value);
   if (data == nullptr) {
     if (const Check refusal = argument(value); refusal && !refusal_) refusal_ = refusal;
     return values_[&value];
   }
+  const std::string_view name = source_of(value).name().str();
   if (data->type.dtype != ScalarType::I64)
-    return values_[&value] = constant(weights::constant_of(value.name().str(), *data), value.name().str());
+    return values_[&value] = constant(weights::constant_of(name, *data), name);
   const auto numbers = narrowed(*data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
-  return values_[&value] =
-             constant(weights::constant_of(value.name().str(), numbers.value_or(*data)), value.name().str());
+  return values_[&value] = constant(weights::constant_of(name, numbers.value_or(*data)), name);
 }
 
 Tensor Emitter::places(const Value& value) {
   if (value.tensor().dtype != ScalarType::I64 || values_.contains(&value)) return input(value);
-  if (method_ != nullptr && is_method_input(*method_, value) && constant_data_of(value) != nullptr)
-    return input(value);
+  if (constant_data_of(value) != nullptr) return input(value);
   return values_[&value] = add_argument(value, DType::I32);
 }
 
@@ -326,6 +329,19 @@ TensorId Emitter::new_tensor(DType dtype, const Shape& shape) {
   return id;
 }
 
+TosaOp Emitter::new_op(Op op, std::span<const Tensor> operands, Attributes attributes) const {
+  TosaOp made;
+  made.op = op;
+  for (const Tensor& operand : operands) made.inputs.push_back(operand.id);
+  made.attributes = std::move(attributes);
+  if (node_ == nullptr) return made;
+  for_each_origin(*node_, [&](const NodeOrigin& origin) {
+    if (origin.debug_handle != 0) made.handles.push_back(origin.debug_handle);
+  });
+  std::ranges::sort(made.handles);
+  return made;
+}
+
 Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape,
                     Attributes attributes) {
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
@@ -336,22 +352,54 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
                        "operators of the profile INT"};
   if (!refusal_ && shape.size() > max_rank)
     refusal_ = Refusal{"rank", std::to_string(shape.size()), fmt::format("at most {}", max_rank)};
-  TosaOp made;
-  made.op = op;
-  for (const Tensor& operand : operands) made.inputs.push_back(operand.id);
+  TosaOp made = new_op(op, operands, std::move(attributes));
   made.output = new_tensor(dtype, shape);
-  made.attributes = std::move(attributes);
-  if (node_ != nullptr) {
-    for_each_origin(*node_, [&](const NodeOrigin& origin) {
-      if (origin.debug_handle != 0) made.handles.push_back(origin.debug_handle);
-    });
-    std::ranges::sort(made.handles);
-  }
   if (!refusal_ && device_.limit != nullptr) refusal_ = device_.limit(graph_, made);
   makers_[made.output] = graph_.ops.size();
   graph_.ops.push_back(std::move(made));
   return {
       .id = graph_.ops.back().output, .dtype = dtype, .shape = shape, .order = identity_order(shape.size())};
+}
+
+std::unique_ptr<Emitter> Emitter::for_body(const Graph& body) const {
+  auto made = std::make_unique<Emitter>(program_, method_, device_, Scope::Method, facts_);
+  made->source_ = &body;
+  made->graph_.name = fmt::format("@{}", body.name().str());
+  return made;
+}
+
+void Emitter::bind(Emitter& body, const Value& input, const Value& value) const {
+  body.bound_[&input] = &source_of(value);
+}
+
+const Value& Emitter::source_of(const Value& value) const {
+  const auto found = bound_.find(&value);
+  return found == bound_.end() ? value : *found->second;
+}
+
+std::vector<Tensor> Emitter::run(Op op, std::span<const Tensor> operands, std::vector<TosaGraph> bodies) {
+  TosaOp made = new_op(op, operands, Bodies{bodies.front().name, bodies.back().name});
+  std::vector<Tensor> results;
+  bool has_floats = std::ranges::any_of(operands, [](const Tensor& operand) { return is_float(operand.dtype); });
+  for (const TensorId id : bodies.back().outputs) {
+    const TosaTensor& given = bodies.back().tensors[id];
+    results.push_back({.id = new_tensor(given.dtype, given.shape),
+                       .dtype = given.dtype,
+                       .shape = given.shape,
+                       .order = identity_order(given.shape.size())});
+    has_floats |= is_float(given.dtype);
+  }
+  if (!refusal_ && device_.profile == Profile::Integers && has_floats)
+    refusal_ = Refusal{"profile", fmt::format("{} of floats", name(op)), "operators of the profile INT"};
+  made.output = results.front().id;
+  for (const Tensor& result : std::span(results).subspan(1)) made.more_outputs.push_back(result.id);
+  graph_.ops.push_back(std::move(made));
+  for (TosaGraph& body : bodies) {
+    std::vector<TosaGraph> below = std::exchange(body.bodies, {});
+    graph_.bodies.push_back(std::move(body));
+    std::ranges::move(below, std::back_inserter(graph_.bodies));
+  }
+  return results;
 }
 
 const TosaOp* Emitter::maker(const Tensor& x, Op op) const {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -77,12 +78,13 @@ class Emitter {
   void begin(const Node& node);
   // Adds an argument of the delegate.
   Check argument(const Value& value);
-  // Adds the delegate's results and returns the graph.
-  TosaGraph finish();
+  // Adds the graph's results, behind them inputs of a body that it passes on, and returns the graph.
+  TosaGraph finish(std::span<const Value* const> passed_on = {});
   // Set by the first operator that TOSA does not have for its operands' type.
   const Check& refusal() const { return refusal_; }
   void forget_refusal() { refusal_.reset(); }
   Profile profile() const { return device_.profile; }
+  bool has_control_flow() const { return device_.control_flow; }
   Scope scope() const { return scope_; }
 
   // --- operands
@@ -137,6 +139,14 @@ class Emitter {
   Tensor reduce(Op op, const Tensor& x, std::size_t dim);
   Tensor sum(const Tensor& x, std::span<const std::size_t> dims);
   Tensor mean(const Tensor& x, std::span<const std::size_t> dims);
+
+  // --- control flow
+  // Returns an emitter for a body of the current node.
+  std::unique_ptr<Emitter> for_body(const Graph& body) const;
+  // Gives a body's input the constant that `value` is for this emitter.
+  void bind(Emitter& body, const Value& input, const Value& value) const;
+  // Adds an operator that runs graphs. Returns its results, which have the types of the last graph's.
+  std::vector<Tensor> run(Op op, std::span<const Tensor> operands, std::vector<TosaGraph> bodies);
 
   // --- any operator: operands as they lie in memory, and the result's sizes in memory
   Tensor raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape, Attributes attributes = {});
@@ -200,12 +210,16 @@ class Emitter {
   DType result_dtype(std::size_t i = 0) const;
 
  private:
+  TosaOp new_op(Op op, std::span<const Tensor> operands, Attributes attributes) const;
   Tensor twice(const Tensor& x);
   bool may_be_result(const Tensor& x) const;
   // The operator that made the tensor, if it is of this kind.
   Tensor transposed(const Tensor& x, const Order& perm, const Shape& shape);
   std::optional<Tensor> widened_in_order(const Tensor& x, const Order& order);
   const TosaOp* maker(const Tensor& x, Op op) const;
+  void add_result(const Tensor& x);
+  // The input of the method that a body's input stands for, or the value itself.
+  const Value& source_of(const Value& value) const;
   Tensor add_argument(const Value& value, DType dtype);
   TensorId new_tensor(DType dtype, const Shape& shape);
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,
@@ -218,9 +232,11 @@ class Emitter {
 
   const Program* program_;
   const Method* method_;
+  const Graph* source_ = method_ == nullptr ? nullptr : method_->graph.get();  // or a body of the method
   Device device_;
   Scope scope_;
   const IntegerFacts* facts_;  // may be null: then no value is wanted as integers
+  std::unordered_map<const Value*, const Value*> bound_;  // inputs of a body -> constants of the method
   std::optional<Quantization> mode_;
   std::unordered_map<const Value*, Integers> integers_;
   std::unordered_map<const Value*, const Node*> deferred_;

@@ -11,6 +11,7 @@
 #include "depute/program/data.h"
 #include "emitter.h"
 #include "integer_facts.h"
+#include "partition/tag_data.h"
 #include "rescale.h"
 
 namespace depute::tosa {
@@ -63,8 +64,9 @@ std::vector<std::byte> pack_nibbles(std::span<const std::byte> integers) {
 }  // namespace
 
 const TensorData* Emitter::constant_data_of(const Value& value) const {
-  const bool may_be_constant = method_ != nullptr && is_method_input(*method_, value);
-  return may_be_constant ? constant_data(*program_, *method_, value) : nullptr;
+  const Value& source = source_of(value);
+  const bool may_be_constant = method_ != nullptr && is_method_input(*method_, source);
+  return may_be_constant ? constant_data(*program_, *method_, source) : nullptr;
 }
 
 void Emitter::defer_dequantize(const Node& node) {
@@ -139,7 +141,7 @@ std::optional<WeightIntegers> Emitter::weight(const Value& value) {
 std::optional<Constant> Emitter::constant_floats(const Value& value) {
   if (const TensorData* data = constant_data_of(value)) {
     if (data->type.dtype != ScalarType::F32) return std::nullopt;
-    return weights::constant_of(value.name().str(), *data);
+    return weights::constant_of(source_of(value).name().str(), *data);
   }
   const Node* producer = value.producer();
   if (producer == nullptr || !dequantizes(*producer)) return std::nullopt;
@@ -169,8 +171,8 @@ std::optional<Constant> Emitter::constant_floats(const Value& value) {
   const Dims sizes = data->type.sizes;
   const std::string what = fmt::format("dequantized {} {} {}", fmt::join(steps.scales, ","),
                                        fmt::join(steps.zero_points, ","), steps.axis);
-  return weights::converted(what, {weights::constant_of(call.value("input")->name().str(), *data)},
-                            ScalarType::F32, sizes, [dtype, sizes, steps](std::span<weights::Bytes> inputs) {
+  const std::string_view name = source_of(*call.value("input")).name().str();
+  return weights::converted(what, {weights::constant_of(name, *data)}, ScalarType::F32, sizes, [dtype, sizes, steps](std::span<weights::Bytes> inputs) {
                               const auto integers =
                                   numbers_of(make_data(make_tensor(dtype, sizes), inputs[0].take()));
                               const auto numbers = dequantized_numbers(*integers, steps);

@@ -199,8 +199,10 @@ void remove_unused(TosaGraph& graph) {
   for (const TensorId output : graph.outputs) is_read[output] = true;
   std::vector<TosaOp> kept;
   for (std::size_t i = graph.ops.size(); i-- > 0;) {
-    if (!is_read[graph.ops[i].output]) continue;
-    for (const TensorId input : graph.ops[i].inputs) is_read[input] = true;
+    const TosaOp& op = graph.ops[i];
+    if (!is_read[op.output] && std::ranges::none_of(op.more_outputs, [&](TensorId id) { return is_read[id]; }))
+      continue;
+    for (const TensorId input : op.inputs) is_read[input] = true;
     kept.push_back(std::move(graph.ops[i]));
   }
   std::ranges::reverse(kept);

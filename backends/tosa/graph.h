@@ -3,7 +3,7 @@
 //   aten.relu.default(%x)   ->   x: f32[1, 8]   relu = CLAMP(x) {min 0, max inf}
 //
 // Constants are views of the program's data, and are written by CONST. Shapes (the sizes of a RESHAPE) are tensors of
-// the type Shape. write_graph.h writes the flatbuffer.
+// the type Shape. Bodies of control flow are graphs of their own. write_graph.h writes the flatbuffer.
 #pragma once
 
 #include <cstdint>
@@ -136,6 +136,7 @@ struct Device {
   Profile profile = Profile::All;
   Limit limit = nullptr;       // null: the processor takes all
   std::size_t moved_dims = 6;  // of a TRANSPOSE; of more, those that stay side by side become one
+  bool control_flow = false;   // COND_IF and WHILE_LOOP
 };
 
 using Shape = SmallVector<std::int64_t, 6>;
@@ -173,8 +174,11 @@ struct RescaleBy {
 struct Shift {
   bool round = false;
 };
+struct Bodies {  // names of graphs: of CondIf for true and false, of WhileLoop the test and the iteration
+  std::string first, second;
+};
 using Attributes =
-    std::variant<std::monostate, Axis, Window, Limits, Permutation, ResizeBy, RescaleBy, Shift>;
+    std::variant<std::monostate, Axis, Window, Limits, Permutation, ResizeBy, RescaleBy, Shift, Bodies>;
 
 struct TosaTensor {
   DType dtype = DType::F32;
@@ -188,15 +192,18 @@ struct TosaOp {
   Op op = Op::Unknown;
   std::vector<TensorId> inputs;
   TensorId output = 0;
+  std::vector<TensorId> more_outputs;  // of CondIf and WhileLoop
   Attributes attributes;
   std::vector<std::uint32_t> handles;  // debug handles of the program's nodes, ascending
 };
 
 struct TosaGraph {
+  std::string name = "main";  // of a body "@" and its name in the program
   std::vector<TosaTensor> tensors;
   std::vector<TosaOp> ops;  // without those of constants
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
+  std::vector<TosaGraph> bodies;  // those of bodies, too; they have none themselves
 };
 
 // The type in which a convolution or an average adds up.

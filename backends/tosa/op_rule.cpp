@@ -19,16 +19,6 @@ const rules::RuleTable<OpRule>& rule_table() {
   return table;
 }
 
-Check check_tensor(const TensorType& type) {
-  if (type.rank() > max_rank)
-    return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_rank)};
-  for (const SymInt& size : type.sizes) {
-    if (!size.is_constant()) return Refusal{"dynamic-shape", str(type), "constant sizes"};
-    if (size == 0) return Refusal{"zero-size", str(type), "at least one element"};
-  }
-  return {};
-}
-
 // Conditions on all nodes: sizes, and arguments that are known.
 Check check_generally(const Node& node, const OpRule& rule) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -37,10 +27,13 @@ Check check_generally(const Node& node, const OpRule& rule) {
       return Refusal{"symbolic", std::string(operand.name().str()), "a number"};
     DEPUTE_REFUSE_IF(check_tensor(operand.tensor()));
   }
+  const bool is_flow = rule.op_class == OpClass::ControlFlow;
   for (const Value* result : node.results()) {
+    if (is_flow && !result->has_uses()) continue;
     if (!result->type().is_tensor()) return Refusal{"argument", str(result->type()), "tensors as results"};
     if (result->has_uses()) DEPUTE_REFUSE_IF(check_tensor(result->tensor()));
   }
+  if (is_flow) return {};
   // Only result 0 is checked: rules refuse nodes whose other results are used, where TOSA has none.
   const ScalarType dtype = node.result(0)->tensor().dtype;
   if (!dtype_of(dtype) && !(rule.gives_i64 && dtype == ScalarType::I64))
@@ -94,6 +87,16 @@ Check in_integers(Emitter& emit, const OpRule& rule, const OpCall& call) {
 }
 
 }  // namespace
+
+Check check_tensor(const TensorType& type) {
+  if (type.rank() > max_rank)
+    return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_rank)};
+  for (const SymInt& size : type.sizes) {
+    if (!size.is_constant()) return Refusal{"dynamic-shape", str(type), "constant sizes"};
+    if (size == 0) return Refusal{"zero-size", str(type), "at least one element"};
+  }
+  return {};
+}
 
 const OpRule* find_op_rule(Name op) {
   return rule_table().find(op);

@@ -29,7 +29,8 @@ struct IntegerFacts;
 
 enum class OpClass : std::uint8_t {
   Compute,
-  Move,  // changes the place of elements, or the shape: joins a delegate, but is not worth one
+  Move,         // changes the place of elements, or the shape: joins a delegate, but is not worth one
+  ControlFlow,  // runs graphs: for devices with control flow
 };
 
 // How a node is computed with the integers of its operands, where its result is quantized.
@@ -61,6 +62,8 @@ Check translate_by_table(Emitter& emit, const OpCall& call);
 const OpRule* find_op_rule(Name op);
 std::span<const OpRule* const> all_op_rules();  // sorted by file name
 
+// Returns why the sizes of a tensor are not taken.
+Check check_tensor(const TensorType& type);
 // Returns why a node is not taken. `program` and `method` are null before normalization.
 // `facts` may be null, too.
 Check check_node(const Node& node, const Program* program, const Method* method, const Device& device,

@@ -13,9 +13,10 @@ void register_backend(Registry& registry) {
                                .backend = std::make_unique<TosaBackend>(),
                                .make_partitioner =
                                    [](const BackendOptions& options) {
-                                     return make_partitioner("tosa", {std::string(backend_id), {}}, options);
+                                     return make_partitioner("tosa", {std::string(backend_id), {}}, options,
+                                                             whole_tosa);
                                    },
-                               .support = support_rows,
+                               .support = [] { return support_rows(whole_tosa); },
                                .options = option_meanings(),
                                .is_recommended = false});
   CHECK(added.has_value());

@@ -83,13 +83,13 @@ Result<TosaGraph> translate(const Program& program, const Device& device) {
 
 Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
                                                  std::span<const CompileSpec> compile_specs) const {
-  Profile profile = Profile::All;
+  Device device = whole_tosa;
   for (const CompileSpec& spec : compile_specs) {
     if (spec.key != version_key)
       return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
-    TRY(profile, read_profile_spec(spec));
+    TRY(device.profile, read_profile_spec(spec));
   }
-  TRY(const TosaGraph graph, translate(edge_program, Device{profile}));
+  TRY(const TosaGraph graph, translate(edge_program, device));
   return PreprocessResult{.processed_bytes = Storage::owned(write_graph(graph))};
 }
 

@@ -41,13 +41,15 @@ CompileSpec profile_spec(Profile profile);
 Result<Profile> read_profile_spec(const CompileSpec& spec);
 
 // Returns the graph of a program's only method. Fails if a node cannot be translated.
-Result<TosaGraph> translate(const Program& program, const Device& device = {});
+Result<TosaGraph> translate(const Program& program, const Device& device);
 
 // A partitioner for a backend that reads TOSA. `owner` is the backend's name. With the profile of integers alone its
 // compile spec is added to the others. Fails for options other than profile.
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
                                                       const BackendOptions& options, Device device = {});
-std::vector<SupportRow> support_rows();
+// The device of `--backend tosa`, which stands for all of TOSA.
+inline constexpr Device whole_tosa = {.control_flow = true};
+std::vector<SupportRow> support_rows(const Device& device = {});
 std::vector<std::pair<std::string, std::string>> option_meanings();
 
 }  // namespace depute::tosa

@@ -55,10 +55,12 @@ Proposal propose(const Program& program, const Method& method, const Device& dev
 
 }  // namespace
 
-std::vector<SupportRow> support_rows() {
+std::vector<SupportRow> support_rows(const Device& device) {
   std::vector<SupportRow> rows;
-  for (const OpRule* rule : all_op_rules())
-    rows.push_back({.op = std::string(rule->op), .conditions = std::string(rule->conditions)});
+  for (const OpRule* rule : all_op_rules()) {
+    if (rule->op_class != OpClass::ControlFlow || device.control_flow)
+      rows.push_back({.op = std::string(rule->op), .conditions = std::string(rule->conditions)});
+  }
   return rows;
 }
 

@@ -21,11 +21,12 @@ using flatbuffers::Offset;
 constexpr std::uint32_t propagate_nan = 1;
 constexpr std::uint32_t major_version = 1;
 
+// Writes the region of one graph.
 class Writer {
  public:
-  explicit Writer(const TosaGraph& graph) : graph_(graph) {}
+  Writer(const TosaGraph& graph, FlatBufferBuilder& builder) : graph_(graph), builder_(builder) {}
 
-  std::vector<std::byte> write() {
+  Offset<wire::Region> write() {
     std::vector<Offset<wire::Operator>> ops;
     std::vector<Offset<flatbuffers::String>> inputs;
     std::vector<Offset<flatbuffers::String>> outputs;
@@ -36,20 +37,15 @@ class Writer {
     for (const TosaOp& op : graph_.ops) {
       for (const TensorId id : op.inputs) declare(id, ops);
       declare(op.output, ops);
+      for (const TensorId id : op.more_outputs) declare(id, ops);
       ops.push_back(op_of(op));
     }
     for (const TensorId id : graph_.outputs) outputs.push_back(name_of(id));
-    const auto name = builder_.CreateString("main");
+    const auto name = builder_.CreateString(graph_.name);
     const auto block = wire::CreateBlock(builder_, name, builder_.CreateVector(ops),
                                          builder_.CreateVector(tensors_), builder_.CreateVector(inputs),
                                          builder_.CreateVector(outputs), builder_.CreateVector(shapes_));
-    const auto region = wire::CreateRegion(builder_, name, builder_.CreateVector(std::vector{block}));
-    const auto version = wire::CreateVersion(builder_, major_version, 0, 0, false);
-    builder_.Finish(wire::CreateGraph(builder_, version, builder_.CreateVector(std::vector{region})),
-                    wire::GraphIdentifier());
-    const std::span<const std::uint8_t> bytes(builder_.GetBufferPointer(), builder_.GetSize());
-    const auto view = std::as_bytes(bytes);
-    return {view.begin(), view.end()};
+    return wire::CreateRegion(builder_, name, builder_.CreateVector(std::vector{block}));
   }
 
  private:
@@ -118,7 +114,9 @@ class Writer {
     for (const TensorId id : op.inputs) names.push_back(name_of(id));
     const auto attribute = attribute_of(op);
     const auto inputs = builder_.CreateVector(names);
-    const auto outputs = builder_.CreateVector(std::vector{name_of(op.output)});
+    names = {name_of(op.output)};
+    for (const TensorId id : op.more_outputs) names.push_back(name_of(id));
+    const auto outputs = builder_.CreateVector(names);
     Offset<wire::Location> location;
     if (!op.handles.empty())
       location = wire::CreateLocation(builder_,
@@ -189,6 +187,11 @@ class Writer {
                                    by.per_channel, false, false)
             .Union();
       }
+      case Op::CondIf:
+      case Op::WhileLoop: {
+        const auto& bodies = std::get<Bodies>(op.attributes);
+        return wire::CreateBranchesDirect(builder_, bodies.first.c_str(), bodies.second.c_str()).Union();
+      }
       case Op::ArithmeticRightShift:
         return wire::CreateShift(builder_, std::get<Shift>(op.attributes).round).Union();
       default:
@@ -197,7 +200,7 @@ class Writer {
   }
 
   const TosaGraph& graph_;
-  FlatBufferBuilder builder_;
+  FlatBufferBuilder& builder_;
   std::vector<Offset<wire::Tensor>> tensors_;
   std::vector<Offset<wire::Shape>> shapes_;
   std::vector<bool> is_declared_ = std::vector<bool>(graph_.tensors.size());
@@ -210,7 +213,14 @@ class Writer {
 }  // namespace
 
 std::vector<std::byte> write_graph(const TosaGraph& graph) {
-  return Writer(graph).write();
+  FlatBufferBuilder builder;
+  std::vector regions = {Writer(graph, builder).write()};
+  for (const TosaGraph& body : graph.bodies) regions.push_back(Writer(body, builder).write());
+  const auto version = wire::CreateVersion(builder, major_version, 0, 0, false);
+  builder.Finish(wire::CreateGraph(builder, version, builder.CreateVector(regions)), wire::GraphIdentifier());
+  const std::span<const std::uint8_t> bytes(builder.GetBufferPointer(), builder.GetSize());
+  const auto view = std::as_bytes(bytes);
+  return {view.begin(), view.end()};
 }
 
 }  // namespace depute::tosa

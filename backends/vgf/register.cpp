@@ -39,7 +39,7 @@ void register_backend(Registry& registry) {
        .description = "ExecuTorch's VgfBackend: f32, f16, integers and bool, on GPUs with Arm's tensors",
        .backend = std::make_unique<VgfBackend>(),
        .make_partitioner = make_vgf_partitioner,
-       .support = tosa::support_rows,
+       .support = [] { return tosa::support_rows(); },
        .options = option_meanings(),
        .is_recommended = false});
   CHECK(added.has_value());

@@ -244,7 +244,7 @@ Outcome run_partition(const Program& program, const Options& options) {
 
 // The whole program as one TOSA delegate, read from its bytes.
 Outcome run_tosa(const Program& program, const Options&) {
-  auto graph = tosa::translate(program);
+  auto graph = tosa::translate(program, tosa::whole_tosa);
   if (!graph) return {{}, {graph.error()}};
   auto text = tosa::describe_graph(tosa::write_graph(*graph));
   if (!text) return {{}, {text.error()}};
