@@ -41,7 +41,7 @@ CompileSpec profile_spec(Profile profile);
 Result<Profile> read_profile_spec(const CompileSpec& spec);
 
 // Returns the graph of a program's only method. Fails if a node cannot be translated.
-Result<TosaGraph> translate(const Program& program, const Device& device);
+Result<TosaGraph> translate(const Program& program, const Device& device = {});
 
 // A partitioner for a backend that reads TOSA. `owner` is the backend's name. With the profile of integers alone its
 // compile spec is added to the others. Fails for options other than profile.

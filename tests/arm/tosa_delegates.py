@@ -32,7 +32,7 @@ def register() -> None:
 
 
 def complaints() -> str:
-    found = [check_tosa(graph, extensions=["bf16"]) for graph in loaded]
+    found = [check_tosa(graph, extensions=["bf16", "controlflow"]) for graph in loaded]
     loaded.clear()
     return "; ".join(complaint for complaint in found if complaint)
 
