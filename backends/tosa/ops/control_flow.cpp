@@ -1,9 +1,10 @@
-// Control flow: COND_IF and WHILE_LOOP run graphs of their own, which are given what the node gives to its bodies. Constants
-// of the program become constants of the bodies that read them. Inputs that a loop only reads are carried.
+// Control flow: COND_IF and WHILE_LOOP run graphs of their own, which take what the node gives to its bodies. Constants of
+// the program become constants of the bodies that read them. What a loop only reads is carried like what it changes.
 //
-//   %y = higher_order.cond(%p, @yes, @no, [%x, %w])              y = COND_IF(p, x) then @yes else @no
-//   %a1 = higher_order.while_loop(@test, @body, [%a], [%x])  ->  a1, a1.1 = WHILE_LOOP(a, x) while @test do @body
-//   graph @body(%a, %x) { ... return %b }                        graph @body: ... return b, x
+//   %y = higher_order.cond(%p, @yes, @no, [%x, %w])      ->   y = COND_IF(p, x) then @yes else @no
+//
+//   graph @body(%a, %x) { return %b }                         graph @body, inputs a, x: return b, x
+//   %y = higher_order.while_loop(@test, @body, [%a], [%x])    y, y.1 = WHILE_LOOP(a, x) while @test do @body
 #include "ops/control/control_flow.h"
 
 #include <fmt/format.h>
