@@ -223,12 +223,7 @@ void Emitter::add_result(const Tensor& x) {
                                : result.id);
 }
 
-// A branch returns none for a result of its node that is not used.
-TosaGraph Emitter::finish(std::span<const Value* const> passed_on) {
-  for (const Argument& output : source_->outputs()) {
-    if (output.is_value()) add_result(input(*output.as_value()));
-  }
-  for (const Value* value : passed_on) add_result(input(*value));
+TosaGraph Emitter::finish() {
   fold_pads(graph_);
   remove_unused(graph_);
   return std::move(graph_);
@@ -363,13 +358,16 @@ Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape 
 
 std::unique_ptr<Emitter> Emitter::for_body(const Graph& body) const {
   auto made = std::make_unique<Emitter>(program_, method_, device_, Scope::Method, facts_);
-  made->source_ = &body;
   made->graph_.name = fmt::format("@{}", body.name().str());
   return made;
 }
 
 void Emitter::bind(Emitter& body, const Value& input, const Value& value) const {
   body.bound_[&input] = &source_of(value);
+}
+
+void Emitter::integer_argument(const Value& value, const Quantization& quantization) {
+  integers_[&value] = {add_argument(value, quantization.dtype()), quantization};
 }
 
 const Value& Emitter::source_of(const Value& value) const {

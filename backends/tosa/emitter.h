@@ -78,8 +78,10 @@ class Emitter {
   void begin(const Node& node);
   // Adds an argument of the delegate.
   Check argument(const Value& value);
-  // Adds the graph's results, behind them inputs of a body that it passes on, and returns the graph.
-  TosaGraph finish(std::span<const Value* const> passed_on = {});
+  // Adds a result of the graph.
+  void add_result(const Tensor& x);
+  // Returns the graph.
+  TosaGraph finish();
   // Set by the first operator that TOSA does not have for its operands' type.
   const Check& refusal() const { return refusal_; }
   void forget_refusal() { refusal_.reset(); }
@@ -145,6 +147,8 @@ class Emitter {
   std::unique_ptr<Emitter> for_body(const Graph& body) const;
   // Gives a body's input the constant that `value` is for this emitter.
   void bind(Emitter& body, const Value& input, const Value& value) const;
+  // Adds an argument of the graph that has integers.
+  void integer_argument(const Value& value, const Quantization& quantization);
   // Adds an operator that runs graphs. Returns its results, which have the types of the last graph's.
   std::vector<Tensor> run(Op op, std::span<const Tensor> operands, std::vector<TosaGraph> bodies);
 
@@ -217,7 +221,6 @@ class Emitter {
   Tensor transposed(const Tensor& x, const Order& perm, const Shape& shape);
   std::optional<Tensor> widened_in_order(const Tensor& x, const Order& order);
   const TosaOp* maker(const Tensor& x, Op op) const;
-  void add_result(const Tensor& x);
   // The input of the method that a body's input stands for, or the value itself.
   const Value& source_of(const Value& value) const;
   Tensor add_argument(const Value& value, DType dtype);
@@ -232,7 +235,6 @@ class Emitter {
 
   const Program* program_;
   const Method* method_;
-  const Graph* source_ = method_ == nullptr ? nullptr : method_->graph.get();  // or a body of the method
   Device device_;
   Scope scope_;
   const IntegerFacts* facts_;  // may be null: then no value is wanted as integers

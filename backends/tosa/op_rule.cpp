@@ -121,7 +121,7 @@ Check translate_node(Emitter& emit, const Node& node) {
   Check why_floats;
   if (rule->integers != IntegerForm::None) {
     why_floats = translate_integers(emit, node);
-    if (!why_floats) return {};
+    if (!why_floats || rule->translate == nullptr) return why_floats;
   }
   emit.begin(node);
   Check refusal = rule->translate(emit, OpCall(node));

@@ -48,7 +48,7 @@ struct OpRule {
   OpClass op_class = OpClass::Compute;
   bool keep_whole = false;  // not decomposed if TOSA can take it
   bool gives_i64 = false;   // a result may be i64, of numbers that i32 has
-  // Adds the operators of the node; returns why there are none.
+  // Adds the operators of the node; returns why there are none. May be null if translate_integers() takes floats, too.
   Check (*translate)(Emitter& emit, const OpCall& call) = nullptr;
   IntegerForm integers = IntegerForm::None;
   // Adds operators of integers; if it refuses, the node is computed in floats.

@@ -74,6 +74,7 @@ Result<TosaGraph> translate(const Program& program, const Device& device) {
   for (const Node& node : method.graph->nodes()) {
     if (const Check refusal = translate_node(emit, node)) return refusal_error(node, *refusal);
   }
+  for (const Argument& output : method.graph->outputs()) emit.add_result(emit.input(*output.as_value()));
   TosaGraph graph = emit.finish();
   if (const Check& refusal = emit.refusal())
     return failure("tosa", method.name.str(),
