@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_integers import counts, lower, payload
+from test_integers import counts, dequantize, lower, payload, quantize
 from torch import nn
 from tosa_reference import check_tosa
 
@@ -172,13 +172,16 @@ def reference_model():
     os.environ["PATH"] = path
 
 
-def check(pte, model, calls):
-    """Compares the program with eager in the stock runtime, whose delegates Arm's validation takes."""
+def check(pte, model, calls, quanta=0):
+    """Compares the program with eager in the stock runtime, whose delegates Arm's validation takes. `quanta`: of integers."""
 
     def judge(want):
         def compare(got):
             for ours, eager in zip(got, want, strict=True):
-                torch.testing.assert_close(ours, eager)
+                if quanta:
+                    assert (ours.int() - eager.int()).abs().max() <= quanta
+                else:
+                    torch.testing.assert_close(ours, eager)
             return tosa_delegates.complaints()
 
         return compare
@@ -220,3 +223,81 @@ def test_nodes_of_bodies_are_taken_alone(name, tmp_path):
 def test_devices_without_control_flow(backend, tmp_path):
     report = lower(torch.export.export(Nested().eval(), CASES["nested"][1][0]), tmp_path / "m.pte", backend)
     assert f"higher_order.cond: {backend}: control-flow" in report, report
+
+
+A, B = (0.05, 3), (0.02, -10)
+
+
+def again(x, scale):
+    return dequantize(quantize(x, *scale), *scale)
+
+
+class QuantizedBranches(nn.Module):
+    """Branches of integers: a convolution with the weight of one scale, a table, one that only passes its operand on."""
+
+    def __init__(self, scales):
+        super().__init__()
+        self.scales = scales
+        self.register_buffer("weight", torch.randint(-127, 128, (3, 3, 3, 3), dtype=torch.int8))
+
+    def forward(self, x, p):
+        def yes(a):
+            weight = dequantize(self.weight, 0.002, 0)
+            return again(nn.functional.conv2d(a, weight, None, 1, 1), self.scales[0]), a.clone()
+
+        def no(a):
+            return again(torch.sigmoid(a), self.scales[1]), a.clone()
+
+        a = dequantize(x, *A)
+        y, z = torch.cond(p, yes, no, (a,))
+        return quantize(y, *B), quantize(z, *A)
+
+
+class QuantizedLoop(nn.Module):
+    """A loop that carries integers, and reads integers of another scale."""
+
+    def __init__(self, carried):
+        super().__init__()
+        self.carried = carried
+
+    def forward(self, x, y, n):
+        def body(k, a, b):
+            return k + 1, again(again(torch.tanh(a), B) + b, self.carried)
+
+        a, b = dequantize(x, *A), dequantize(y, *B)
+        return quantize(while_loop(lambda k, a, b: k < 3, body, (n, a), (b,))[1], *A)
+
+
+def integers(*sizes):
+    return torch.randint(-128, 128, sizes, dtype=torch.int8)
+
+
+QUANTIZED = {
+    "one_scale": (QuantizedBranches((B, B)), [(integers(1, 3, 4, 4), torch.tensor(p)) for p in (True, False)]),
+    "two_scales": (QuantizedBranches((A, B)), [(integers(1, 3, 4, 4), torch.tensor(p)) for p in (True, False)]),
+    "loop": (QuantizedLoop(A), [(integers(2, 8), integers(2, 8), number(n)) for n in (0, 2, 3)]),
+}
+
+
+@pytest.mark.parametrize("profile", ["tosa", "tosa:profile=INT"])
+@pytest.mark.parametrize("name", QUANTIZED)
+def test_quantized_values_are_integers_at_the_border(name, profile, tmp_path):
+    model, calls = QUANTIZED[name]
+    report = lower(torch.export.export(model, calls[0]), tmp_path / "m.pte", profile)
+    assert counts(report)[::2] == (1, 0), report
+    assert check_tosa(payload(tmp_path / "m.pte"), profiles=["pro_int"], extensions=["controlflow"]) == ""
+    for call in calls:
+        check(tmp_path / "m.pte", model, [call], quanta=3 if name == "loop" else 1)
+
+
+def test_a_loop_with_two_scales_carries_floats(tmp_path):
+    """The profile of integers refuses it with the reason."""
+    calls = [(integers(2, 8), integers(2, 8), number(n)) for n in (0, 2, 3)]
+    model = QuantizedLoop(B)
+    program = torch.export.export(model, calls[0])
+    report = lower(program, tmp_path / "m.pte", "tosa")
+    assert counts(report)[::2] == (1, 0), report
+    check(tmp_path / "m.pte", model, calls, quanta=3)
+    report = lower(program, tmp_path / "i.pte", "tosa:profile=INT")
+    assert "while_loop: tosa: quantization (another scale of %" in report, report
+    check(tmp_path / "i.pte", model, calls, quanta=3)

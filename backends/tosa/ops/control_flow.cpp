@@ -78,6 +78,9 @@ Check give(Emitter& emit, Flow& flow, std::size_t i) {
   const Value& value = *given.as_value();
   const bool is_constant = !is_carried && emit.constant_data_of(value) != nullptr;
   const auto scale = is_constant ? std::nullopt : scale_of_input(emit, flow, value, i);
+  if (is_carried && !scale && emit.profile() == Profile::Integers && emit.integers(value))
+    return Refusal{"quantization", fmt::format("another scale of %{}", value.name().str()),
+                   "integers that a loop carries in one scale"};
   for (std::size_t k = 0; k < flow.bodies.size(); ++k) {
     const Value& input = *flow.read.bodies[k]->inputs()[i];
     if (is_constant) {
