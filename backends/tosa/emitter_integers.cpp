@@ -65,6 +65,7 @@ std::vector<std::byte> pack_nibbles(std::span<const std::byte> integers) {
 
 const TensorData* Emitter::constant_data_of(const Value& value) const {
   const Value& source = source_of(value);
+  if (facts_ != nullptr && facts_->mutated.contains(&source)) return nullptr;
   const bool may_be_constant = method_ != nullptr && is_method_input(*method_, source);
   return may_be_constant ? constant_data(*program_, *method_, source) : nullptr;
 }

@@ -1,10 +1,12 @@
 #include "integer_facts.h"
 
 #include <optional>
+#include <vector>
 
 #include "depute/program/walk.h"
 #include "emitter.h"
 #include "op_rule.h"
+#include "partition/tag_data.h"
 
 namespace depute::tosa {
 namespace {
@@ -58,6 +60,10 @@ IntegerFacts find_wanted_scales(const Method& method) {
 
 IntegerFacts find_integer_facts(const Program& program, const Method& method, const Device& device) {
   IntegerFacts facts = find_wanted_scales(method);
+  const std::vector<InputData> data = input_data(program, method);
+  for (const Value* input : method.graph->inputs()) {
+    if (data[input->index()] == InputData::Mutated) facts.mutated.insert(input);
+  }
   if (facts.wanted.empty()) return facts;
   for (const Graph* graph : graphs_of(method)) {
     for (const Node& node : graph->nodes()) {

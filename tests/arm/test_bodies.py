@@ -142,6 +142,21 @@ class LoopInLoop(nn.Module):
         return while_loop(lambda k, a: k < 5, outer, (n, x), ())
 
 
+class Stateful(nn.Module):
+    """Buffers that the program writes: arguments of the delegate, although they have data. One counts in i64."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(4))
+        self.register_buffer("count", torch.zeros((), dtype=dtype))
+
+    def forward(self, x):
+        self.total.add_(x.sum(0))
+        y = torch.cond(self.total.sum() > 2, lambda x, t, n: x - t + n, lambda x, t, n: (x + t) * n, (x, self.total, self.count))
+        self.count.add_(1)
+        return y
+
+
 def number(value):
     return torch.tensor(value, dtype=I32)
 
@@ -216,6 +231,15 @@ def test_nodes_of_bodies_are_taken_alone(name, tmp_path):
     report = lower(torch.export.export(model.eval(), calls[0], dynamic_shapes=sizes), tmp_path / "m.pte", "tosa")
     assert REASONS[name] in report, report
     assert (counts(report)[0] > 1) == (name != "by_size"), report
+    check(tmp_path / "m.pte", model, calls)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_state_stays_outside(dtype, tmp_path):
+    model = Stateful(dtype)
+    calls = [(torch.full((2, 4), value),) for value in (0.1, 0.1, 0.2, -0.5)]
+    report = lower(torch.export.export(model, calls[0]), tmp_path / "m.pte", "tosa")
+    assert ("higher_order.cond" in report) == (dtype == torch.int64), report
     check(tmp_path / "m.pte", model, calls)
 
 
