@@ -209,7 +209,8 @@ Result<std::string> describe_graph(std::span<const std::byte> bytes) {
   std::string text;
   for (const wire::Block* block : blocks) {
     const bool is_main = block == blocks.front();
-    text += Describer().describe(*block, is_main ? "TOSA 1.0" : fmt::format("graph {}", text_of(block->name())));
+    text +=
+        Describer().describe(*block, is_main ? "TOSA 1.0" : fmt::format("graph {}", text_of(block->name())));
   }
   return text;
 }

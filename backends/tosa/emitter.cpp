@@ -378,7 +378,8 @@ const Value& Emitter::source_of(const Value& value) const {
 std::vector<Tensor> Emitter::run(Op op, std::span<const Tensor> operands, std::vector<TosaGraph> bodies) {
   TosaOp made = new_op(op, operands, Bodies{bodies.front().name, bodies.back().name});
   std::vector<Tensor> results;
-  bool has_floats = std::ranges::any_of(operands, [](const Tensor& operand) { return is_float(operand.dtype); });
+  bool has_floats =
+      std::ranges::any_of(operands, [](const Tensor& operand) { return is_float(operand.dtype); });
   for (const TensorId id : bodies.back().outputs) {
     const TosaTensor& given = bodies.back().tensors[id];
     results.push_back({.id = new_tensor(given.dtype, given.shape),

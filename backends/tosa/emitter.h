@@ -237,7 +237,7 @@ class Emitter {
   const Method* method_;
   Device device_;
   Scope scope_;
-  const IntegerFacts* facts_;  // may be null: then no value is wanted as integers
+  const IntegerFacts* facts_;                             // may be null: then no value is wanted as integers
   std::unordered_map<const Value*, const Value*> bound_;  // inputs of a body -> constants of the method
   std::optional<Quantization> mode_;
   std::unordered_map<const Value*, Integers> integers_;

@@ -173,7 +173,8 @@ std::optional<Constant> Emitter::constant_floats(const Value& value) {
   const std::string what = fmt::format("dequantized {} {} {}", fmt::join(steps.scales, ","),
                                        fmt::join(steps.zero_points, ","), steps.axis);
   const std::string_view name = source_of(*call.value("input")).name().str();
-  return weights::converted(what, {weights::constant_of(name, *data)}, ScalarType::F32, sizes, [dtype, sizes, steps](std::span<weights::Bytes> inputs) {
+  return weights::converted(what, {weights::constant_of(name, *data)}, ScalarType::F32, sizes,
+                            [dtype, sizes, steps](std::span<weights::Bytes> inputs) {
                               const auto integers =
                                   numbers_of(make_data(make_tensor(dtype, sizes), inputs[0].take()));
                               const auto numbers = dequantized_numbers(*integers, steps);

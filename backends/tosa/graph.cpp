@@ -200,7 +200,8 @@ void remove_unused(TosaGraph& graph) {
   std::vector<TosaOp> kept;
   for (std::size_t i = graph.ops.size(); i-- > 0;) {
     const TosaOp& op = graph.ops[i];
-    if (!is_read[op.output] && std::ranges::none_of(op.more_outputs, [&](TensorId id) { return is_read[id]; }))
+    if (!is_read[op.output] &&
+        std::ranges::none_of(op.more_outputs, [&](TensorId id) { return is_read[id]; }))
       continue;
     for (const TensorId input : op.inputs) is_read[input] = true;
     kept.push_back(std::move(graph.ops[i]));

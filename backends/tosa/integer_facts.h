@@ -15,7 +15,8 @@ namespace depute::tosa {
 struct IntegerFacts {
   std::unordered_map<const Value*, Quantization> wanted;  // the scale by which all readers quantize the value
   std::unordered_map<const Value*, Quantization> integers;  // of values that are computed with integers
-  std::unordered_set<const Value*> mutated;  // inputs with data that the program writes: arguments of delegates
+  std::unordered_set<const Value*>
+      mutated;  // inputs with data that the program writes: arguments of delegates
 };
 
 // Finds what is wanted alone: translating a whole delegate finds the integers itself.

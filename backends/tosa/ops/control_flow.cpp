@@ -32,7 +32,8 @@ Check translate_body(Emitter& emit, const Graph& body) {
   }
   for (const Argument& output : body.outputs()) {
     const bool is_tensor = output.is_value() && output.as_value()->type().is_tensor();
-    if (!is_tensor && !output.is_none()) return inside(body, "a result", {"argument", print(output), "tensors"});
+    if (!is_tensor && !output.is_none())
+      return inside(body, "a result", {"argument", print(output), "tensors"});
   }
   return {};
 }
@@ -41,7 +42,8 @@ using Ids = std::vector<TensorId>;
 
 bool have_equal_types(const TosaGraph& a, const Ids& of_a, const TosaGraph& b, const Ids& of_b) {
   return std::ranges::equal(of_a, of_b, [&](TensorId first, TensorId second) {
-    return a.tensors[first].dtype == b.tensors[second].dtype && a.tensors[first].shape == b.tensors[second].shape;
+    return a.tensors[first].dtype == b.tensors[second].dtype &&
+           a.tensors[first].shape == b.tensors[second].shape;
   });
 }
 
@@ -57,7 +59,8 @@ struct Flow {
 
 // The scale of the integers that stand for a float in the bodies. A loop gives back integers of the same scale, or it carries
 // floats.
-std::optional<Quantization> scale_of_input(Emitter& emit, const Flow& flow, const Value& value, std::size_t i) {
+std::optional<Quantization> scale_of_input(Emitter& emit, const Flow& flow, const Value& value,
+                                           std::size_t i) {
   const auto integers = emit.integers(value);
   if (!integers) return std::nullopt;
   const Quantization& scale = integers->quantization;
@@ -66,14 +69,16 @@ std::optional<Quantization> scale_of_input(Emitter& emit, const Flow& flow, cons
   if (!next.is_value()) return std::nullopt;
   if (next.as_value() == flow.read.body().inputs()[i]) return scale;
   const Node* producer = next.as_value()->producer();
-  const bool is_same = producer != nullptr && producer->op() == dequantize_op && quantization_of(*producer) == scale;
+  const bool is_same =
+      producer != nullptr && producer->op() == dequantize_op && quantization_of(*producer) == scale;
   return is_same ? std::optional(scale) : std::nullopt;
 }
 
 // Adds an input to each body: the constant itself, or an argument for an operand of the operator.
 Check give(Emitter& emit, Flow& flow, std::size_t i) {
   const bool is_carried = i < flow.read.carried.size();
-  const Argument& given = is_carried ? flow.read.carried[i] : flow.read.operands[i - flow.read.carried.size()];
+  const Argument& given =
+      is_carried ? flow.read.carried[i] : flow.read.operands[i - flow.read.carried.size()];
   if (!given.is_value()) return Refusal{"argument", print(given), "tensors"};
   const Value& value = *given.as_value();
   const bool is_constant = !is_carried && emit.constant_data_of(value) != nullptr;
@@ -150,14 +155,15 @@ Check control_flow(Emitter& emit, const OpCall& call) {
                                 : have_equal_types(graphs[0], graphs[0].outputs, last, last.outputs);
   if (!is_sound || last.outputs.empty())
     return Refusal{"argument", std::string(node.display_name()), "results whose types do not vary"};
-  const std::vector<Tensor> made = emit.run(is_loop ? Op::WhileLoop : Op::CondIf, flow.operands, std::move(graphs));
+  const std::vector<Tensor> made =
+      emit.run(is_loop ? Op::WhileLoop : Op::CondIf, flow.operands, std::move(graphs));
   std::size_t next = 0;
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const Value& result = *node.result(i);
     if (!result.type().is_tensor()) continue;
     const Tensor& tensor = made[next++];
     if (!result.has_uses()) continue;
-    DEPUTE_REFUSE_IF(scales[i] ? emit.integer_result(tensor, *scales[i], i)
+    DEPUTE_REFUSE_IF(scales[i]                                  ? emit.integer_result(tensor, *scales[i], i)
                      : result.tensor().dtype == ScalarType::I64 ? emit.result_i64(tensor, i)
                                                                 : emit.result(tensor, i));
   }
