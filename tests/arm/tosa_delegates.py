@@ -6,6 +6,7 @@
 The reference model aborts on graphs that are not sound, and would start a debugger: run each program in a child process.
 """
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -28,6 +29,11 @@ class CheckedRuntime(TosaRuntime):
 
 def register() -> None:
     os.environ["PATH"] = ""  # the model would start a debugger when it aborts
+    register_once()
+
+
+@functools.cache
+def register_once() -> None:
     depute.register_runtime_backend(BACKEND.decode(), CheckedRuntime)
 
 
