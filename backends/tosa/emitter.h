@@ -80,7 +80,7 @@ class Emitter {
   Check argument(const Value& value);
   // Adds a result of the graph.
   void add_result(const Tensor& x);
-  // Returns the graph.
+  // Removes operators that nothing reads, and returns the graph.
   TosaGraph finish();
   // Set by the first operator that TOSA does not have for its operands' type.
   const Check& refusal() const { return refusal_; }

@@ -25,6 +25,7 @@ Refusal inside(const Graph& body, std::string_view place, const Refusal& refusal
   return {"body", std::move(seen), refusal.allowed};
 }
 
+// Recurses as deep as bodies are nested, at most max_body_depth.
 Check translate_body(Emitter& emit, const Graph& body) {
   for (const Node& node : body.nodes()) {
     if (const Check refusal = translate_node(emit, node))
@@ -83,6 +84,7 @@ Check give(Emitter& emit, Flow& flow, std::size_t i) {
   const Value& value = *given.as_value();
   const bool is_constant = !is_carried && emit.constant_data_of(value) != nullptr;
   const auto scale = is_constant ? std::nullopt : scale_of_input(emit, flow, value, i);
+  // Floats would be refused as well, but not with the reason.
   if (is_carried && !scale && emit.profile() == Profile::Integers && emit.integers(value))
     return Refusal{"quantization", fmt::format("another scale of %{}", value.name().str()),
                    "integers that a loop carries in one scale"};
@@ -173,7 +175,7 @@ Check control_flow(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> control_flow() {
-  static constexpr std::string_view conditions = "TOSA supports all nodes of the bodies; no carried i64";
+  static constexpr std::string_view conditions = "TOSA supports all nodes of the bodies; no operand is i64";
   static constexpr OpRule rules[] = {
       {.op = "higher_order.cond",
        .conditions = conditions,
