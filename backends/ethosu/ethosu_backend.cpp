@@ -40,8 +40,9 @@ Result<Settings> read_specs(std::span<const CompileSpec> specs) {
         if (!std::ranges::empty(part)) settings.flags.emplace_back(part.begin(), part.end());
       }
     } else if (spec.key == tosa::version_key) {
-      TRY(const tosa::Profile profile, tosa::read_profile_spec(spec));
-      if (profile != tosa::Profile::Integers)
+      tosa::Device device;
+      TRY_STATUS(tosa::read_version_spec(spec, device));
+      if (device.profile != tosa::Profile::Integers || device.version != tosa::Version::V1_0)
         return failure("ethosu", text, "Ethos-U computes with integers alone", "use TOSA-1.0+INT");
     } else if (std::ranges::find(ignored_keys, spec.key) == ignored_keys.end()) {
       return failure("ethosu", "", fmt::format("unknown compile spec '{}'", spec.key));

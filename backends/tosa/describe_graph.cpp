@@ -118,6 +118,8 @@ std::string few_numbers(const wire::Tensor& tensor) {
       return fmt::format(" {}", first_element<std::int16_t>(data));
     case DType::I32:
       return fmt::format(" {}", first_element<std::int32_t>(data));
+    case DType::I64:
+      return fmt::format(" {}", first_element<std::int64_t>(data));
     case DType::F16:
       return fmt::format(" {}", decode_small_float(ScalarType::F16, first_element<std::uint16_t>(data)));
     case DType::BF16:
@@ -202,6 +204,12 @@ Result<std::vector<const wire::Block*>> blocks_of(std::span<const std::byte> byt
   return blocks;
 }
 
+// Of a graph that blocks_of() has verified.
+std::string version_text(std::span<const std::byte> bytes) {
+  const wire::Version* version = wire::GetGraph(bytes.data())->version();
+  return version == nullptr ? "TOSA" : fmt::format("TOSA {}.{}", version->major(), version->minor());
+}
+
 }  // namespace
 
 Result<std::string> describe_graph(std::span<const std::byte> bytes) {
@@ -209,8 +217,8 @@ Result<std::string> describe_graph(std::span<const std::byte> bytes) {
   std::string text;
   for (const wire::Block* block : blocks) {
     const bool is_main = block == blocks.front();
-    text +=
-        Describer().describe(*block, is_main ? "TOSA 1.0" : fmt::format("graph {}", text_of(block->name())));
+    text += Describer().describe(
+        *block, is_main ? version_text(bytes) : fmt::format("graph {}", text_of(block->name())));
   }
   return text;
 }

@@ -37,6 +37,8 @@ TensorData scalar(DType dtype, double value) {
       return filled_with<std::int16_t>(ScalarType::I16, value);
     case DType::I32:
       return filled_with<std::int32_t>(ScalarType::I32, value);
+    case DType::I64:
+      return filled_with<std::int64_t>(ScalarType::I64, value);
     case DType::F16:
       return make_data<std::uint16_t>(ScalarType::F16, Dims{}, {float_to_half(static_cast<float>(value))});
     case DType::BF16:
@@ -47,10 +49,15 @@ TensorData scalar(DType dtype, double value) {
   }
 }
 
+// The least number of i64 that has an opposite and is a double.
+constexpr double least_i64 = -9223372036854774784.0;
+
 // Returns false for a number that an integer type does not have.
 bool is_integer(DType dtype, double value) {
   if (is_float(dtype) || dtype == DType::Bool) return true;
-  const double limit = std::ldexp(1, static_cast<int>(bit_count(dtype)) - 1);
+  // Of i64 those that a double has, and least_i64.
+  const double limit = std::ldexp(1, dtype == DType::I64 ? 53 : static_cast<int>(bit_count(dtype)) - 1);
+  if (dtype == DType::I64 && value == least_i64) return true;
   return value == std::trunc(value) && value >= -limit && value < limit;
 }
 
@@ -164,14 +171,20 @@ Check Emitter::argument(const Value& value) {
   const auto dtype = dtype_of(value.tensor().dtype);
   // A refused tensor has its sizes, too, which rules read.
   values_[&value] = add_argument(value, dtype.value_or(DType::F32));
-  if (!dtype)
-    return Refusal{"dtype", std::string(depute::name(value.tensor().dtype)), std::string(known_types)};
-  return {};
+  return dtype ? Check() : refused_type(value.tensor().dtype);
+}
+
+Refusal Emitter::refused_type(ScalarType type) const {
+  return {"dtype", std::string(depute::name(type)), std::string(known_types(device_.version))};
 }
 
 // Another tensor with the same elements. Arm's converter makes one of a tensor and of what leaves its elements alone, such
 // as IDENTITY, and then writes only one of two results. It does not look through these.
 Tensor Emitter::twice(const Tensor& x) {
+  if (!has(device_.profile, Op::Reverse, x.dtype, x.dtype)) {
+    const Tensor zero = constant_number(0, x.dtype);
+    return add(Op::Sub, {zero, add(Op::Sub, {zero, x})});
+  }
   const Shape& shape = graph_.tensors[x.id].shape;
   const auto wide = std::ranges::find_if(shape, [](std::int64_t size) { return size > 1; });
   if (wide != shape.end()) {
@@ -179,7 +192,7 @@ Tensor Emitter::twice(const Tensor& x) {
     const Tensor back = raw(Op::Reverse, {x}, x.dtype, x.shape, axis);
     return raw(Op::Reverse, {back}, x.dtype, x.shape, axis);
   }
-  if (takes(Op::Maximum, x.dtype)) return raw(Op::Maximum, {x, x}, x.dtype, x.shape);
+  if (takes(Op::Maximum, x.dtype, device_.version)) return raw(Op::Maximum, {x, x}, x.dtype, x.shape);
   const Tensor one = raw(Op::Reshape, {x, this->shape({1})}, x.dtype, {1});
   const Tensor two = raw(Op::Tile, {one, this->shape({2})}, x.dtype, {2});
   const Tensor last = raw(Op::Slice, {two, this->shape({1}), this->shape({1})}, x.dtype, {1});
@@ -224,6 +237,7 @@ void Emitter::add_result(const Tensor& x) {
 }
 
 TosaGraph Emitter::finish() {
+  graph_.version = device_.version;
   fold_pads(graph_);
   remove_unused(graph_);
   return std::move(graph_);
@@ -242,17 +256,28 @@ Tensor Emitter::input(const Value& value) {
     if (const Check refusal = argument(value); refusal && !refusal_) refusal_ = refusal;
     return values_[&value];
   }
+  const bool is_narrowed = data->type.dtype == ScalarType::I64 && !dtype_of(ScalarType::I64);
+  return values_[&value] = is_narrowed ? add_narrowed(value, *data) : add_constant(value, *data);
+}
+
+Tensor Emitter::add_constant(const Value& value, const TensorData& data) {
   const std::string_view name = source_of(value).name().str();
-  if (data->type.dtype != ScalarType::I64)
-    return values_[&value] = constant(weights::constant_of(name, *data), name);
-  const auto numbers = narrowed(*data);
+  return constant(weights::constant_of(name, data), name);
+}
+
+// Numbers of i64 as such of i32.
+Tensor Emitter::add_narrowed(const Value& value, const TensorData& data) {
+  const auto numbers = narrowed(data);
   if (!numbers && !refusal_) refusal_ = Refusal{"dtype", "i64", "numbers of i32"};
-  return values_[&value] = constant(weights::constant_of(name, numbers.value_or(*data)), name);
+  return add_constant(value, numbers.value_or(data));
 }
 
 Tensor Emitter::places(const Value& value) {
-  if (value.tensor().dtype != ScalarType::I64 || values_.contains(&value)) return input(value);
-  if (constant_data_of(value) != nullptr) return input(value);
+  if (value.tensor().dtype != ScalarType::I64) return input(value);
+  const TensorData* data = constant_data_of(value);
+  if (dtype_of(ScalarType::I64))
+    return data == nullptr ? cast(input(value), DType::I32) : add_narrowed(value, *data);
+  if (data != nullptr || values_.contains(&value)) return input(value);
   return values_[&value] = add_argument(value, DType::I32);
 }
 
@@ -280,8 +305,7 @@ Tensor Emitter::constant_number(double value, DType dtype) {
 
 Tensor Emitter::constant(Constant constant, std::string_view name) {
   const auto dtype = dtype_of(constant.dtype());
-  if (!dtype && !refusal_)
-    refusal_ = Refusal{"dtype", std::string(depute::name(constant.dtype())), std::string(known_types)};
+  if (!dtype && !refusal_) refusal_ = refused_type(constant.dtype());
   Shape shape;
   for (const SymInt& size : constant.sizes()) shape.push_back(size.value());
   const auto id = static_cast<TensorId>(graph_.tensors.size());
@@ -340,11 +364,11 @@ TosaOp Emitter::new_op(Op op, std::span<const Tensor> operands, Attributes attri
 Tensor Emitter::raw(Op op, std::span<const Tensor> operands, DType dtype, Shape shape,
                     Attributes attributes) {
   const DType computed = operands[op == Op::Select ? 1 : 0].dtype;
-  if (!refusal_ && !takes(op, computed))
+  if (!refusal_ && !takes(op, computed, device_.version))
     refusal_ = Refusal{"dtype", std::string(name(computed)), fmt::format("the types of {}", name(op))};
-  if (!refusal_ && device_.profile == Profile::Integers && (is_float(dtype) || is_float(computed)))
+  if (!refusal_ && !has(device_.profile, op, computed, dtype))
     refusal_ = Refusal{"profile", fmt::format("{} of {}", name(op), name(is_float(dtype) ? dtype : computed)),
-                       "operators of the profile INT"};
+                       fmt::format("operators of the profile {}", name(device_.profile))};
   if (!refusal_ && shape.size() > max_rank)
     refusal_ = Refusal{"rank", std::to_string(shape.size()), fmt::format("at most {}", max_rank)};
   TosaOp made = new_op(op, operands, std::move(attributes));
@@ -644,10 +668,10 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   }
   // The extension for i16 is for quantized programs.
   if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
-  if (takes(Op::Clamp, x.dtype)) return add(Op::Clamp, {x}, Limits{min, max});
+  if (takes(Op::Clamp, x.dtype, device_.version)) return add(Op::Clamp, {x}, Limits{min, max});
   Tensor result = x;
-  constexpr double least = std::numeric_limits<std::int32_t>::min();
-  constexpr double most = std::numeric_limits<std::int32_t>::max();
+  const double least = -std::ldexp(1, static_cast<int>(bit_count(wide_integer(x.dtype))) - 1);
+  const double most = -1 - least;
   if (min > least) result = add(Op::Maximum, result, std::min(std::ceil(min), most));
   if (max < most) result = add(Op::Minimum, result, std::max(std::floor(max), least));
   return result;
@@ -655,7 +679,8 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
 
 // TOSA saturates integers, where PyTorch wraps around.
 Tensor Emitter::negate(const Tensor& x) {
-  if (!is_float(x.dtype)) return cast(add(Op::Sub, {number(0, DType::I32), cast(x, DType::I32)}), x.dtype);
+  const DType computed = wide_integer(x.dtype);
+  if (!is_float(x.dtype)) return cast(add(Op::Sub, {number(0, computed), cast(x, computed)}), x.dtype);
   const Tensor zero = zero_point(x.dtype);
   return as(raw(Op::Negate, {x, zero, zero}, x.dtype, graph_.tensors[x.id].shape), x.order);
 }
@@ -666,16 +691,39 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
   const auto to = [&](const Tensor& from, DType type) {
     return as(raw(Op::Cast, {from}, type, graph_.tensors[from.id].shape), from.order);
   };
-  if (x.dtype == DType::Bool) return is_float(dtype) ? to(to(x, DType::I8), dtype) : to(x, dtype);
+  if (x.dtype == DType::Bool && is_float(dtype)) {
+    if (device_.profile == Profile::Floats) return select(x, number(1, dtype), number(0, dtype));
+    return to(to(x, DType::I8), dtype);
+  }
+  if (x.dtype == DType::Bool) return to(x, dtype);
   if (dtype == DType::Bool) {
-    const Tensor wide = is_float(x.dtype) || x.dtype == DType::I32 ? x : to(x, DType::I32);
+    const Tensor wide = is_float(x.dtype) ? x : cast(x, wide_integer(x.dtype));
     return add(Op::LogicalNot, {compare(Op::Equal, wide, number(0, wide.dtype))});
   }
   const auto is_half = [](DType type) { return type == DType::F16 || type == DType::BF16; };
   if (is_half(x.dtype) && is_half(dtype)) return to(to(x, DType::F32), dtype);
+  if (x.dtype == DType::I64) {
+    if (is_float(dtype)) return cast(float_of_i64(x), dtype);
+    const Tensor narrow = to(x, DType::I32);
+    return dtype == DType::I32 ? narrow : to(narrow, dtype);
+  }
+  if (dtype == DType::I64) return to(cast(x, DType::I32), dtype);
   if (!is_float(x.dtype) || is_float(dtype)) return to(x, dtype);
   const Tensor is_negative = compare(Op::Greater, number(0, x.dtype), x);
   return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
+}
+
+// CAST has no way from i64 to floats: the sum of 16, 24 and 24 bits, with the sign.
+Tensor Emitter::float_of_i64(const Tensor& x) {
+  constexpr double unit = 1 << 24;
+  const auto number = [&](double value) { return constant_number(value, DType::I64); };
+  const Tensor size = add(Op::Abs, {add(Op::Maximum, {x, number(least_i64)})});
+  const auto shifted = [&](int bits) { return add(Op::ArithmeticRightShift, {size, number(bits)}, Shift{}); };
+  const auto low = [&](const Tensor& bits) { return add(Op::BitwiseAnd, {bits, number(unit - 1)}); };
+  const auto part = [&](const Tensor& bits) { return cast(cast(bits, DType::I32), DType::F32); };
+  const Tensor rest = add(Op::Add, {mul(part(low(shifted(24))), unit), part(low(size))});
+  const Tensor sum = add(Op::Add, {mul(part(shifted(48)), unit * unit), rest});
+  return select(compare(Op::Greater, number(0), x), negate(sum), sum);
 }
 
 Tensor Emitter::rounded(const Tensor& x, DType dtype) {
@@ -710,7 +758,12 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
   const TensorType& type = node_->result(i)->tensor();
   if (mode_ && type.dtype == ScalarType::F32) return integer_result(tensor, *mode_, i);
   const auto dtype = dtype_of(type.dtype);
-  if (!dtype) return Refusal{"dtype", std::string(depute::name(type.dtype)), std::string(known_types)};
+  if (!dtype) return refused_type(type.dtype);
+  // Integers could not be moved where the delegate needs them in another order.
+  const bool is_movable = has(device_.profile, Op::Transpose, *dtype, *dtype) || is_float(*dtype);
+  if (!is_movable)
+    return Refusal{"profile", std::string(name(*dtype)),
+                   fmt::format("types of the profile {}", name(device_.profile))};
   CHECK(dtype == tensor.dtype) << node_->display_name();
   CHECK(shape_of(type) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = tensor;
@@ -721,7 +774,7 @@ Check Emitter::result_i64(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
   CHECK(tensor.dtype == DType::I32) << node_->display_name();
   CHECK(shape_of(node_->result(i)->tensor()) == tensor.shape) << node_->display_name();
-  values_[node_->result(i)] = tensor;
+  values_[node_->result(i)] = cast(tensor, dtype_of(ScalarType::I64).value_or(DType::I32));
   return {};
 }
 

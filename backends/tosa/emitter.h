@@ -86,13 +86,15 @@ class Emitter {
   const Check& refusal() const { return refusal_; }
   void forget_refusal() { refusal_.reset(); }
   Profile profile() const { return device_.profile; }
+  Version version() const { return device_.version; }
   bool has_control_flow() const { return device_.control_flow; }
   Scope scope() const { return scope_; }
 
   // --- operands
   Tensor input(const Value& value);
   Tensor input(const OpCall& call, std::string_view name) { return input(*call.value(name)); }
-  // Places in a tensor, which are i32 here. An argument of i64 is converted outside of the delegate.
+  // Places in a tensor, which are i32 here. An argument of i64 is converted outside of the delegate, but for targets
+  // with i64.
   Tensor places(const Value& value);
   // Returns a tensor or a number, which becomes a constant of the type.
   Tensor operand(const OpCall& call, std::string_view name, DType dtype);
@@ -206,7 +208,7 @@ class Emitter {
 
   // --- results of the current node
   Check result(const Tensor& tensor, std::size_t i = 0);
-  // For numbers of i32 that are i64 in the program.
+  // For numbers of i32 that are i64 in the program, and here if the target has i64.
   Check result_i64(const Tensor& tensor, std::size_t i = 0);
   // Returns why the results could not be written in rows, for which a TRANSPOSE may be needed.
   Check check_orders(const Node& node);
@@ -223,6 +225,11 @@ class Emitter {
   const TosaOp* maker(const Tensor& x, Op op) const;
   // The input of the method that a body's input stands for, or the value itself.
   const Value& source_of(const Value& value) const;
+  std::optional<DType> dtype_of(ScalarType type) const { return tosa::dtype_of(type, device_.version); }
+  Refusal refused_type(ScalarType type) const;
+  Tensor add_constant(const Value& value, const TensorData& data);
+  Tensor add_narrowed(const Value& value, const TensorData& data);
+  Tensor float_of_i64(const Tensor& x);
   Tensor add_argument(const Value& value, DType dtype);
   TensorId new_tensor(DType dtype, const Shape& shape);
   Tensor elementwise(Op op, std::span<const Tensor> operands, DType dtype, Attributes attributes,

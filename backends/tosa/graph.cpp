@@ -21,6 +21,24 @@ constexpr std::uint32_t integers = small_integers | bit(DType::I32);
 constexpr std::uint32_t images = floats | small_integers;
 constexpr std::uint32_t any = floats | integers | bit(DType::Bool);
 
+struct TypeRow {
+  DType dtype;
+  std::string_view name;
+  std::size_t bits;
+};
+
+constexpr std::array type_rows = {
+    TypeRow{DType::Unknown, "unknown", 0}, TypeRow{DType::Bool, "bool", 8},    TypeRow{DType::I4, "i4", 4},
+    TypeRow{DType::I8, "i8", 8},           TypeRow{DType::I16, "i16", 16},     TypeRow{DType::I32, "i32", 32},
+    TypeRow{DType::I48, "i48", 48},        TypeRow{DType::F32, "f32", 32},     TypeRow{DType::F16, "f16", 16},
+    TypeRow{DType::BF16, "bf16", 16},      TypeRow{DType::Shape, "shape", 64}, TypeRow{DType::I64, "i64", 64},
+};
+
+const TypeRow& row_of(DType dtype) {
+  const auto* found = std::ranges::find(type_rows, dtype, &TypeRow::dtype);
+  return found == type_rows.end() ? type_rows[0] : *found;
+}
+
 struct OpRow {
   std::string_view name;
   std::uint32_t types;
@@ -127,14 +145,17 @@ std::string_view name(Op op) {
 }
 
 std::string_view name(DType dtype) {
-  constexpr std::array<std::string_view, 11> names = {"unknown", "bool", "i4",  "i8",   "i16",  "i32",
-                                                      "i48",     "f32",  "f16", "bf16", "shape"};
-  const auto number = static_cast<std::size_t>(dtype);
-  return number < names.size() ? names[number] : names[0];
+  return row_of(dtype).name;
 }
 
-std::optional<DType> dtype_of(ScalarType type) {
+std::string_view name(Profile profile) {
+  return profile == Profile::All ? "FP+INT" : profile == Profile::Integers ? "INT" : "FP";
+}
+
+std::optional<DType> dtype_of(ScalarType type, Version version) {
   switch (type) {
+    case ScalarType::I64:
+      return version == Version::V1_0 ? std::nullopt : std::optional(DType::I64);
     case ScalarType::Bool:
       return DType::Bool;
     case ScalarType::I8:
@@ -154,17 +175,40 @@ std::optional<DType> dtype_of(ScalarType type) {
   }
 }
 
+std::string_view known_types(Version version) {
+  return version == Version::V1_0 ? "f32, f16, bf16, i32, i16, i8, bool"
+                                  : "f32, f16, bf16, i64, i32, i16, i8, bool";
+}
+
 bool is_float(DType dtype) {
   return (floats & bit(dtype)) != 0;
 }
 
 std::size_t bit_count(DType dtype) {
-  constexpr std::array<std::size_t, 11> bits = {0, 8, 4, 8, 16, 32, 48, 32, 16, 16, 64};
-  return bits.at(static_cast<std::size_t>(dtype));
+  return row_of(dtype).bits;
 }
 
-bool takes(Op op, DType dtype) {
-  return (rows.at(static_cast<std::size_t>(op)).types & bit(dtype)) != 0;
+// What takes i32 takes i64, but for the operators of quantized numbers.
+bool takes(Op op, DType dtype, Version version) {
+  const std::uint32_t types = rows.at(static_cast<std::size_t>(op)).types;
+  if (dtype == DType::I64)
+    return version != Version::V1_0 && (types & bit(DType::I32)) != 0 && op != Op::Rescale;
+  return (types & bit(dtype)) != 0;
+}
+
+bool has(Profile profile, Op op, DType computed, DType result) {
+  switch (profile) {
+    case Profile::All:
+      return true;
+    case Profile::Integers:
+      return !is_float(computed) && !is_float(result);
+    case Profile::Floats:
+      if (op == Op::Identity || computed == DType::I64 || result == DType::I64) return true;
+      if (op == Op::Cast) return computed != DType::Bool && is_float(result);
+      if (op == Op::Sub && computed == DType::I32) return true;
+      return is_float(computed) || computed == DType::Bool;
+  }
+  return true;
 }
 
 std::int64_t element_count(const Shape& shape) {

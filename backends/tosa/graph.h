@@ -25,7 +25,7 @@ using weights::Constant;
 using weights::Order;
 
 // Numbers of the wire format.
-enum class DType : std::uint32_t { Unknown, Bool, I4, I8, I16, I32, I48, F32, F16, BF16, Shape };
+enum class DType : std::uint32_t { Unknown, Bool, I4, I8, I16, I32, I48, F32, F16, BF16, Shape, I64 = 17 };
 
 // Operators, with the numbers of the wire format.
 enum class Op : std::uint32_t {
@@ -109,21 +109,25 @@ enum class Op : std::uint32_t {
 
 std::string_view name(Op op);  // the name in the specification: "CONV2D"
 std::string_view name(DType dtype);
-// Returns nullopt for types that TOSA does not have.
-std::optional<DType> dtype_of(ScalarType type);
-inline constexpr std::string_view known_types = "f32, f16, bf16, i32, i16, i8, bool";  // those of dtype_of()
 bool is_float(DType dtype);
 std::size_t bit_count(DType dtype);
+// The type in which integers are computed: i32, of i64 itself.
+inline DType wide_integer(DType dtype) {
+  return dtype == DType::I64 ? DType::I64 : DType::I32;
+}
 
 // The operators that a graph may have.
 enum class Profile : std::uint8_t {
   All,       // PRO-INT and PRO-FP
   Integers,  // PRO-INT: none that computes or moves floats
+  Floats,    // PRO-FP: none that computes or moves integers, but for i64
 };
 
-// True if the operator computes results of this type: of Rescale and Cast the input's type, of the comparisons the
-// operands' type.
-bool takes(Op op, DType dtype);
+// Of the specification.
+enum class Version : std::uint8_t {
+  V1_0,
+  V1_1,  // a draft: with integers of 64 bits (EXT-INT64)
+};
 
 struct TosaGraph;
 struct TosaOp;
@@ -134,10 +138,22 @@ using Limit = std::optional<rules::Refusal> (*)(const TosaGraph& graph, const To
 // The processor that a graph is for: its profile, and what it lacks.
 struct Device {
   Profile profile = Profile::All;
+  Version version = Version::V1_0;
   Limit limit = nullptr;       // null: the processor takes all
   std::size_t moved_dims = 6;  // of a TRANSPOSE; of more, those that stay side by side become one
   bool control_flow = false;   // COND_IF and WHILE_LOOP
 };
+
+// Returns nullopt for types that TOSA does not have.
+std::optional<DType> dtype_of(ScalarType type, Version version);
+std::string_view known_types(Version version);  // those of dtype_of()
+
+// True if the operator computes results of this type: of Rescale and Cast the input's type, of the comparisons the
+// operands' type.
+bool takes(Op op, DType dtype, Version version);
+// True if a graph of the profile may have the operator, which computes this type and has results of the other one.
+bool has(Profile profile, Op op, DType computed, DType result);
+std::string_view name(Profile profile);  // "INT", "FP", "FP+INT"
 
 using Shape = SmallVector<std::int64_t, 6>;
 using TensorId = std::uint32_t;
@@ -199,6 +215,7 @@ struct TosaOp {
 
 struct TosaGraph {
   std::string name = "main";  // of a body "@" and its name in the program
+  Version version = Version::V1_0;
   std::vector<TosaTensor> tensors;
   std::vector<TosaOp> ops;  // without those of constants
   std::vector<TensorId> inputs;

@@ -20,7 +20,7 @@ const rules::RuleTable<OpRule>& rule_table() {
 }
 
 // Conditions on all nodes: sizes, and arguments that are known.
-Check check_generally(const Node& node, const OpRule& rule) {
+Check check_generally(const Node& node, const OpRule& rule, Version version) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Value& operand = *node.operand(i);
     if (!operand.type().is_tensor())
@@ -36,8 +36,8 @@ Check check_generally(const Node& node, const OpRule& rule) {
   if (is_flow) return {};
   // Only result 0 is checked: rules refuse nodes whose other results are used, where TOSA has none.
   const ScalarType dtype = node.result(0)->tensor().dtype;
-  if (!dtype_of(dtype) && !(rule.gives_i64 && dtype == ScalarType::I64))
-    return Refusal{"dtype", std::string(depute::name(dtype)), std::string(known_types)};
+  if (!dtype_of(dtype, version) && !(rule.gives_i64 && dtype == ScalarType::I64))
+    return Refusal{"dtype", std::string(depute::name(dtype)), std::string(known_types(version))};
   return {};
 }
 
@@ -117,7 +117,7 @@ Check check_node(const Node& node, const Program* program, const Method* method,
 Check translate_node(Emitter& emit, const Node& node) {
   const OpRule* rule = find_op_rule(node.op());
   if (rule == nullptr) return Refusal{"op", {}, {}};
-  DEPUTE_REFUSE_IF(check_generally(node, *rule));
+  DEPUTE_REFUSE_IF(check_generally(node, *rule, emit.version()));
   Check why_floats;
   if (rule->integers != IntegerForm::None) {
     why_floats = translate_integers(emit, node);
@@ -131,7 +131,7 @@ Check translate_node(Emitter& emit, const Node& node) {
 
 Check translate_integers(Emitter& emit, const Node& node) {
   const OpRule* rule = find_op_rule(node.op());
-  DEPUTE_REFUSE_IF(check_generally(node, *rule));
+  DEPUTE_REFUSE_IF(check_generally(node, *rule, emit.version()));
   emit.begin(node);
   const Check refusal = in_integers(emit, *rule, OpCall(node));
   const Check later = refusal ? refusal : emit.refusal();
@@ -168,7 +168,8 @@ std::vector<const Node*> integer_partners(const Node& node, const Program& progr
                                           const Device& device, const IntegerFacts& facts) {
   std::vector<const Node*> partners;
   const OpRule* rule = find_op_rule(node.op());
-  if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node, *rule)) return partners;
+  if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node, *rule, device.version))
+    return partners;
   Emitter emit(&program, &method, device, Scope::Node, &facts);
   if (translate_integers(emit, node)) return partners;
   const auto add = [&](const Node* other) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ranges>
 #include <utility>
+#include <vector>
 
 #include "emitter.h"
 #include "integer_facts.h"
@@ -13,8 +15,6 @@
 
 namespace depute::tosa {
 namespace {
-
-constexpr std::string_view spec_version = "TOSA-1.0";
 
 Failure refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("TOSA does not support {}: {}", node.op().str(), refusal.rule);
@@ -41,19 +41,33 @@ Status check_results(const Method& method) {
 
 }  // namespace
 
-CompileSpec profile_spec(Profile profile) {
-  const std::string_view profiles = profile == Profile::Integers ? "+INT" : "+FP+INT";
-  return {std::string(version_key), bytes(std::string(spec_version) + std::string(profiles))};
+CompileSpec version_spec(const Device& device) {
+  const bool is_old = device.version == Version::V1_0;
+  return {std::string(version_key), bytes(fmt::format("TOSA-{}+{}{}", is_old ? "1.0" : "1.1",
+                                                      name(device.profile), is_old ? "" : "+int64"))};
 }
 
-Result<Profile> read_profile_spec(const CompileSpec& spec) {
+Status read_version_spec(const CompileSpec& spec, Device& device) {
   const std::string_view text(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
-  if (text != spec_version && !text.starts_with(std::string(spec_version) + "+"))
+  std::vector<std::string_view> words;
+  for (const auto word : std::views::split(text, '+')) words.emplace_back(word);
+  const auto says = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+  if (words.empty() || (words[0] != "TOSA-1.0" && words[0] != "TOSA-1.1"))
     return failure("tosa", text, fmt::format("the compile spec {} names another version", version_key),
-                   "TOSA-1.0+INT or TOSA-1.0+FP+INT");
-  bool has_floats = text == spec_version;
-  for (const auto part : std::views::split(text, '+')) has_floats |= std::string_view(part) == "FP";
-  return has_floats ? Profile::All : Profile::Integers;
+                   "TOSA-1.0+INT, TOSA-1.0+FP or TOSA-1.0+FP+INT");
+  device.profile = says("FP") == says("INT") ? Profile::All
+                   : says("FP")              ? Profile::Floats
+                                             : Profile::Integers;
+  device.version = words[0] == "TOSA-1.1" && says("int64") ? Version::V1_1 : Version::V1_0;
+  return {};
+}
+
+ScalarType border_type(ScalarType type, std::span<const CompileSpec> compile_specs) {
+  Device device;
+  for (const CompileSpec& spec : compile_specs) {
+    if (spec.key == version_key && !read_version_spec(spec, device)) return type;  // preprocess() tells why
+  }
+  return type == ScalarType::I64 && !dtype_of(type, device.version) ? ScalarType::I32 : type;
 }
 
 Result<TosaGraph> translate(const Program& program, const Device& device) {
@@ -88,7 +102,7 @@ Result<PreprocessResult> TosaBackend::preprocess(const Program& edge_program,
   for (const CompileSpec& spec : compile_specs) {
     if (spec.key != version_key)
       return failure("tosa", "", fmt::format("unknown compile spec '{}'", spec.key));
-    TRY(device.profile, read_profile_spec(spec));
+    TRY_STATUS(read_version_spec(spec, device));
   }
   TRY(const TosaGraph graph, translate(edge_program, device));
   return PreprocessResult{.processed_bytes = Storage::owned(write_graph(graph))};

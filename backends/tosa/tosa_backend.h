@@ -16,16 +16,16 @@ namespace depute::tosa {
 inline constexpr std::string_view backend_id = "TOSABackend";
 
 // TOSA 1.0 has no i64: places in tensors cross the border as i32.
-inline ScalarType border_type(ScalarType type) {
-  return type == ScalarType::I64 ? ScalarType::I32 : type;
-}
+ScalarType border_type(ScalarType type, std::span<const CompileSpec> compile_specs);
 
 class TosaBackend : public Backend {
  public:
   std::string_view id() const override { return backend_id; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
-  ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
+  ScalarType border_type(ScalarType type, std::span<const CompileSpec> compile_specs) const override {
+    return tosa::border_type(type, compile_specs);
+  }
   std::string cache_version() const override { return "3"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
@@ -34,11 +34,11 @@ class TosaBackend : public Backend {
 // Compile spec that ExecuTorch's TOSABackend reads the version and the profiles from, and option of the partitioner.
 inline constexpr std::string_view version_key = "tosa_spec";
 inline constexpr std::string_view profile_key = "profile";
-// Returns the compile spec of a profile, "TOSA-1.0+INT" for instance.
-CompileSpec profile_spec(Profile profile);
-// Reads the profile from a compile spec's value; extensions behind it are allowed, but not needed. Fails for another
-// version than 1.0.
-Result<Profile> read_profile_spec(const CompileSpec& spec);
+// Returns the compile spec of a profile and a version, "TOSA-1.0+INT" for instance.
+CompileSpec version_spec(const Device& device);
+// Reads profile and version from a compile spec's value; extensions behind them are allowed, but not needed, other than
+// int64 with 1.1. Fails for other versions than 1.0 and 1.1.
+Status read_version_spec(const CompileSpec& spec, Device& device);
 
 // Returns the graph of a program's only method. Fails if a node cannot be translated.
 Result<TosaGraph> translate(const Program& program, const Device& device = {});

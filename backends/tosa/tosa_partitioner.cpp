@@ -1,6 +1,8 @@
 // Takes every node that a rule of ops/ translates, in the fewest regions.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -13,27 +15,27 @@
 namespace depute::tosa {
 namespace {
 
-// Nodes that are no operator of the delegate, or change its shape alone. i64 is i32 there.
-bool is_free(const Node& node) {
+// Nodes that are no operator of the delegate, or change its shape alone. i64 may be i32 there.
+bool is_free(const Node& node, Version version) {
   const OpRule& rule = *find_op_rule(node.op());
   const bool is_conversion = rule.gives_i64 && rule.integers == IntegerForm::SameScale;
   return rule.op_class == OpClass::Move ||
-         (is_conversion && node.result()->tensor().dtype == ScalarType::I64);
+         (is_conversion && !dtype_of(node.result()->tensor().dtype, version));
 }
 
 NodeSupport support(const Node& node, const Program& program, const Method& method, const Device& device,
                     const IntegerFacts& facts) {
   if (const Check refusal = check_node(node, &program, &method, device, &facts))
     return refuse(refusal->rule, refusal->seen, refusal->allowed);
-  return is_free(node) ? take(0) : take();
+  return is_free(node, device.version) ? take(0) : take();
 }
 
-OpsToNotDecompose ops_to_not_decompose() {
+OpsToNotDecompose ops_to_not_decompose(const Device& device) {
   OpsToNotDecompose kept;
   for (const OpRule* rule : all_op_rules()) {
     if (rule->keep_whole) kept.ops.emplace_back(rule->op);
   }
-  kept.filter = [](const Node& node) { return !check_node(node, nullptr, nullptr, Device{}, nullptr); };
+  kept.filter = [device](const Node& node) { return !check_node(node, nullptr, nullptr, device, nullptr); };
   return kept;
 }
 
@@ -65,7 +67,8 @@ std::vector<SupportRow> support_rows(const Device& device) {
 }
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
-  return {{std::string(profile_key), "INT: operators of integers alone; FP+INT: all (default)"}};
+  return {{std::string(profile_key),
+           "INT: operators of integers alone; FP: of floats alone; FP+INT: all (default)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
@@ -76,13 +79,17 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
       return failure("usage", fmt::format("--backend {}", owner),
                      fmt::format("unknown option '{}={}'", key, value),
                      fmt::format("`depute backends {}` lists the options", owner));
-    if (value != "INT" && value != "FP+INT")
+    constexpr std::array profiles = {Profile::All, Profile::Integers, Profile::Floats};
+    const auto* const found =
+        std::ranges::find(profiles, value, [](Profile profile) { return name(profile); });
+    if (found == profiles.end())
       return failure("usage", fmt::format("--backend {}", owner),
-                     fmt::format("'profile={}' is no profile", value), "profile=INT or profile=FP+INT");
-    device.profile = value == "INT" ? Profile::Integers : Profile::All;
+                     fmt::format("'profile={}' is no profile", value), "profile=INT, FP or FP+INT");
+    device.profile = *found;
   }
   DelegationSpec spec = given_spec;
-  if (device.profile == Profile::Integers) spec.compile_specs.push_back(profile_spec(device.profile));
+  const bool is_default = device.profile == Profile::All && device.version == Version::V1_0;
+  if (!is_default) spec.compile_specs.push_back(version_spec(device));
   return std::make_unique<ProposalPartitioner>(
       [device, owner = std::string(owner), spec](const Program& program, const Method& method) {
         Proposal proposal = propose(program, method, device);
@@ -90,7 +97,7 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner,
         proposal.options.spec = spec;
         return proposal;
       },
-      [](const Program&) { return ops_to_not_decompose(); });
+      [device](const Program&) { return ops_to_not_decompose(device); });
 }
 
 }  // namespace depute::tosa

@@ -216,7 +216,8 @@ std::vector<std::byte> write_graph(const TosaGraph& graph) {
   FlatBufferBuilder builder;
   std::vector regions = {Writer(graph, builder).write()};
   for (const TosaGraph& body : graph.bodies) regions.push_back(Writer(body, builder).write());
-  const auto version = wire::CreateVersion(builder, major_version, 0, 0, false);
+  const auto version = wire::CreateVersion(builder, major_version, graph.version == Version::V1_0 ? 0 : 1, 0,
+                                           graph.version != Version::V1_0);
   builder.Finish(wire::CreateGraph(builder, version, builder.CreateVector(regions)), wire::GraphIdentifier());
   const std::span<const std::uint8_t> bytes(builder.GetBufferPointer(), builder.GetSize());
   const auto view = std::as_bytes(bytes);

@@ -44,17 +44,19 @@ Result<std::vector<std::byte>> convert(const tosa::TosaGraph& graph, std::string
 Result<PreprocessResult> VgfBackend::preprocess(const Program& edge_program,
                                                 std::span<const CompileSpec> compile_specs) const {
   std::optional<std::string> converter;
-  tosa::Profile profile = tosa::Profile::All;
+  tosa::Device device;
   for (const CompileSpec& spec : compile_specs) {
     if (spec.key == tosa::version_key) {
-      TRY(profile, tosa::read_profile_spec(spec));
+      TRY_STATUS(tosa::read_version_spec(spec, device));
+      if (device.version != tosa::Version::V1_0)
+        return failure("vgf", "", "SPIR-V has the operators of TOSA 1.0 alone");
       continue;
     }
     if (spec.key != converter_key)
       return failure("vgf", "", fmt::format("unknown compile spec '{}'", spec.key));
     converter.emplace(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
   }
-  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, tosa::Device{profile}));
+  TRY(const tosa::TosaGraph graph, tosa::translate(edge_program, device));
   TRY(std::vector<std::byte> file, converter ? convert(graph, *converter) : write_vgf(graph));
   return PreprocessResult{.processed_bytes = Storage::owned(std::move(file))};
 }

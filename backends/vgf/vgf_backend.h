@@ -19,7 +19,9 @@ class VgfBackend : public Backend {
   std::string_view id() const override { return backend_id; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
-  ScalarType border_type(ScalarType type) const override { return tosa::border_type(type); }
+  ScalarType border_type(ScalarType type, std::span<const CompileSpec> compile_specs) const override {
+    return tosa::border_type(type, compile_specs);
+  }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };

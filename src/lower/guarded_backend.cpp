@@ -51,8 +51,9 @@ class GuardedBackend final : public Backend {
     return value_or_throw(call_foreign(failed("cache_version()"), [&] { return backend_->cache_version(); }));
   }
 
-  ScalarType border_type(ScalarType type) const override {
-    return value_or_throw(call_foreign(failed("border_type()"), [&] { return backend_->border_type(type); }));
+  ScalarType border_type(ScalarType type, std::span<const CompileSpec> compile_specs) const override {
+    return value_or_throw(
+        call_foreign(failed("border_type()"), [&] { return backend_->border_type(type, compile_specs); }));
   }
 
   bool is_remote() const override {

@@ -297,7 +297,7 @@ Result<std::vector<CarvedPart>> carve_methods(const Program& program, const Meth
   const Effects effects(program);
   const auto border_type = [&](const DelegationSpec& spec, ScalarType type) {
     const Backend* backend = registry.find_backend(spec.backend_id);
-    return backend == nullptr ? type : backend->border_type(type);
+    return backend == nullptr ? type : backend->border_type(type, spec.compile_specs);
   };
   for (CarvedPart& part : parts) {
     MethodPartition& partition = part.partition;

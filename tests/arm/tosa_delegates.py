@@ -14,17 +14,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests" / "arm"), str(ROOT / "tests" / "python")]
 import depute  # noqa: E402
-from tosa_reference import check_tosa  # noqa: E402
+from tosa_reference import PROFILES, check_tosa  # noqa: E402
 from tosa_runtime import TosaRuntime  # noqa: E402
 
 BACKEND = b"TOSABackend"
-loaded: list[bytes] = []
+loaded: list[tuple[bytes, tuple]] = []  # each with the profiles that it may need
 
 
 class CheckedRuntime(TosaRuntime):
     def init(self, processed, compile_specs):
         super().init(processed, compile_specs)
-        loaded.append(self.graph)
+        words = next((bytes(spec.value).decode().split("+") for spec in compile_specs if spec.key == "tosa_spec"), [])
+        named = tuple(f"pro_{word.lower()}" for word in words if word in ("FP", "INT"))
+        loaded.append((self.graph, named or PROFILES))
 
 
 def register() -> None:
@@ -38,7 +40,7 @@ def register_once() -> None:
 
 
 def complaints() -> str:
-    found = [check_tosa(graph, extensions=["bf16", "controlflow"]) for graph in loaded]
+    found = [check_tosa(graph, profiles, extensions=["bf16", "controlflow"]) for graph, profiles in loaded]
     loaded.clear()
     return "; ".join(complaint for complaint in found if complaint)
 

@@ -1,6 +1,6 @@
 """Runs and checks TOSA flatbuffers with Arm's tools, the Python package tosa-tools.
 
-    why = check_tosa(flatbuffer, profiles=["pro_fp"])               # "" if it conforms to TOSA 1.0
+    why = check_tosa(flatbuffer, profiles=["pro_fp"])               # "" if it conforms to TOSA
     [y] = run_tosa(flatbuffer, [torch.ones(1, 3)])                  # in tosa_reference_model
 
 The reference model aborts when a graph is not sound, so it runs in a process of its own, which is this file. Of an input it
@@ -52,13 +52,22 @@ def read_border(flatbuffer: bytes) -> tuple[list, list]:
     return inputs, [tensors[block.Outputs(index)] for index in range(block.OutputsLength())]
 
 
+def has_64_bits(flatbuffer: bytes) -> bool:
+    """True for a graph of TOSA 1.1, which Depute writes with i64."""
+    from tosa.TosaGraph import TosaGraph
+
+    return TosaGraph.GetRootAs(flatbuffer, 0).Version()._Minor() > 0
+
+
 def check_tosa(flatbuffer: bytes, profiles=PROFILES, extensions=(), level: str = "8k") -> str:
-    """What MLIR's validation of TOSA 1.0 has against the graph: operands, types, profiles and limits of the level."""
+    """What MLIR's validation of TOSA has against the graph: operands, types, profiles and limits of the level."""
     with tempfile.TemporaryDirectory() as name:
         graph, empty = Path(name) / "graph.tosa", Path(name) / "empty.mlir"
         graph.write_bytes(flatbuffer)
         empty.write_text("module {}")
-        target = f"specification_version=1.0 level={level} profiles={','.join(profiles)}"
+        version = "1.1.draft" if has_64_bits(flatbuffer) else "1.0"
+        extensions = [*extensions, *(["int64"] if has_64_bits(flatbuffer) else [])]
+        target = f"specification_version={version} level={level} profiles={','.join(profiles)}"
         if extensions:
             target += f" extensions={','.join(extensions)}"
         passes = f"tosa-deserialize{{tosa-flatbuffer-filename={graph}}},tosa-attach-target{{{target}}},tosa-validate{{strict-op-spec-alignment}}"

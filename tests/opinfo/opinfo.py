@@ -488,8 +488,9 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="the names of the operators")
     options = parser.parse_args()
     global TOLERANCE
-    TOLERANCE = options.tolerance or (1e-5 if options.backend == "tosa" else TOLERANCE)
-    if options.backend == "tosa":
+    is_tosa = options.backend.partition(":")[0] == "tosa"
+    TOLERANCE = options.tolerance or (1e-5 if is_tosa else TOLERANCE)
+    if is_tosa:
         use_tosa()
         options.forms = ",".join(TOSA_FORMS) if options.forms == ",".join(FORMS) else options.forms
     if options.complex:
@@ -510,7 +511,7 @@ def main() -> int:
                     continue
                 if form not in ("plain", "inplace") and dtype == "i64" and torch.float32 in op_db[i].dtypes:
                     continue
-                has_all = form == "inside" or (form == "plain" and dtype in ("f32", "i64")) or options.backend == "tosa"
+                has_all = form == "inside" or (form == "plain" and dtype in ("f32", "i64")) or is_tosa
                 for sample in range(options.samples if has_all else 1):
                     work.append((i, dtype, form, sample, options))
     if options.cases:

@@ -407,7 +407,7 @@ def main() -> int:
     parser.add_argument("--delegated", action="store_true", help="of what delegates take")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    if options.backend == "tosa":
+    if options.backend.partition(":")[0] == "tosa":
         use_tosa()
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.count)
     totals = Counter()

@@ -19,7 +19,7 @@ DType common_type(Emitter& emit, const OpCall& call, std::string_view a, std::st
   const Value* value = call.value(a) != nullptr ? call.value(a) : call.value(b);
   const DType dtype = emit.input(*value).dtype;
   // Integers of 8 and 16 bits are computed as such of 32 bits.
-  return is_float(dtype) || dtype == DType::Bool ? dtype : DType::I32;
+  return is_float(dtype) || dtype == DType::Bool ? dtype : wide_integer(dtype);
 }
 
 Operands operands(Emitter& emit, const OpCall& call) {
@@ -281,7 +281,7 @@ Check power(Emitter& emit, const OpCall& call) {
 // PyTorch gives the greatest where the bounds cross.
 Check clamp_by_tensors(Emitter& emit, const OpCall& call) {
   const DType dtype = emit.result_dtype();
-  Tensor x = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : DType::I32);
+  Tensor x = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : wide_integer(dtype));
   if (!call["min"].is_none())
     x = emit.add(Op::Maximum, {x, emit.cast(emit.operand(call, "min", x.dtype), x.dtype)});
   if (!call["max"].is_none())

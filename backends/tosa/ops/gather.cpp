@@ -63,11 +63,16 @@ Tensor without_bool(Emitter& emit, const Tensor& x) {
   return x.dtype == DType::Bool ? emit.cast(x, DType::I8) : x;
 }
 
+// Elements of i64 are found by places of i64.
+Tensor places_in(Emitter& emit, const Tensor& places, const Tensor& x) {
+  return emit.cast(places, wide_integer(x.dtype));
+}
+
 // Rows of [N, K, C] at the places, [W] or [N, W].
 Tensor rows_at(Emitter& emit, const Tensor& values, const Tensor& places) {
   const std::int64_t batches = values.shape[0];
   const std::int64_t count = places.shape.back();
-  const Tensor each = emit.in_rows(emit.expand(places, {batches, count}));
+  const Tensor each = emit.in_rows(emit.expand(places_in(emit, places, values), {batches, count}));
   const Tensor from = emit.in_rows(without_bool(emit, values));
   const Tensor made = emit.raw(Op::Gather, {from, each}, from.dtype, {batches, count, values.shape[2]});
   return emit.cast(made, values.dtype);
@@ -81,7 +86,8 @@ Tensor as_rows(Emitter& emit, const Tensor& x, std::size_t first, std::size_t la
 
 // The elements along a dimension at places of any shape, which replaces the dimension.
 Tensor taken(Emitter& emit, const Tensor& x, std::size_t dim, const Tensor& places) {
-  const Tensor list = emit.reshape(places, {element_count(places.shape)});
+  const bool is_list = places.rank() == 2 && places.shape[0] == 1;
+  const Tensor list = is_list ? places : emit.reshape(places, {element_count(places.shape)});
   const Tensor made = rows_at(emit, as_rows(emit, x, dim, dim + 1), list);
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(dim));
   for (const std::int64_t size : places.shape) shape.push_back(size);
@@ -248,7 +254,8 @@ Tensor with_rows(Emitter& emit, const Tensor& x, std::size_t first, std::size_t 
   const Tensor base = as_rows(emit, x, first, last);
   const std::int64_t batches = base.shape[0];
   const auto count = static_cast<std::int64_t>(places.size());
-  const Tensor list = emit.in_rows(emit.expand(places_tensor(emit, places, {count}), {batches, count}));
+  const Tensor given = places_in(emit, places_tensor(emit, places, {count}), x);
+  const Tensor list = emit.in_rows(emit.expand(given, {batches, count}));
   const Tensor from = emit.in_rows(without_bool(emit, base));
   const Tensor written = emit.in_rows(without_bool(emit, emit.expand(rows, {batches, count, base.shape[2]})));
   const Tensor made = emit.raw(Op::Scatter, {from, list, written}, from.dtype, base.shape);

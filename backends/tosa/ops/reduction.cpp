@@ -320,7 +320,7 @@ Check cumsum(Emitter& emit, const OpCall& call) {
   Tensor x = emit.cast(emit.input(call, "self"), emit.result_dtype());
   if (x.rank() == 0) return emit.result(x);
   const std::size_t dim = dimension(call, "dim", x.rank());
-  const DType computed = is_float(x.dtype) ? DType::F32 : DType::I32;
+  const DType computed = is_float(x.dtype) ? DType::F32 : wide_integer(x.dtype);
   return emit.result(emit.cast(running_sums(emit, emit.cast(x, computed), dim), emit.result_dtype()));
 }
 

@@ -28,7 +28,7 @@ Check by(Emitter& emit, const OpCall& call) {
 }
 
 Tensor absolute(Emitter& emit, const Tensor& x) {
-  const Tensor wide = is_float(x.dtype) ? x : emit.cast(x, DType::I32);
+  const Tensor wide = is_float(x.dtype) ? x : emit.cast(x, wide_integer(x.dtype));
   return emit.cast(emit.add(Op::Abs, {wide}), x.dtype);
 }
 
@@ -203,7 +203,7 @@ Tensor truncate(Emitter& emit, const Tensor& x) {
 }
 
 Tensor sign(Emitter& emit, const Tensor& given) {
-  const Tensor x = is_float(given.dtype) ? given : emit.cast(given, DType::I32);
+  const Tensor x = is_float(given.dtype) ? given : emit.cast(given, wide_integer(given.dtype));
   const Tensor zero = emit.number(0, x.dtype);
   const Tensor one = emit.number(1, x.dtype);
   const Tensor minus_one = emit.number(-1, x.dtype);
@@ -270,7 +270,7 @@ Tensor to_power(Emitter& emit, const Tensor& x, double exponent) {
 Check pow(Emitter& emit, const OpCall& call) {
   const double exponent = call.number("exponent");
   const DType dtype = emit.result_dtype();
-  const Tensor given = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : DType::I32);
+  const Tensor given = emit.cast(emit.input(call, "self"), is_float(dtype) ? dtype : wide_integer(dtype));
   const Tensor x = emit.precise(given);
   if (!is_float(x.dtype) && (exponent < 0 || exponent > 4 || exponent != std::trunc(exponent)))
     return refuse_argument(call, "exponent", "0 to 4");
@@ -308,12 +308,12 @@ Check hardtanh(Emitter& emit, const OpCall& call) {
   return emit.result(emit.clamp(emit.input(call, "self"), call.number("min_val"), call.number("max_val")));
 }
 
-// Larger integers and floats do not fit into i32, as which i64 is computed.
+// Larger integers and floats do not fit into i32, as which i64 is computed, and from which it is made.
 Check to_dtype(Emitter& emit, const OpCall& call) {
   if (call.node()->result()->tensor().dtype == ScalarType::I64) {
     const Tensor x = emit.input(call, "self");
     if (is_float(x.dtype)) return Refusal{"dtype", "i64", "conversions of floats to other types"};
-    return emit.result_i64(emit.cast(x, DType::I32));
+    return x.dtype == DType::I64 ? emit.result(x) : emit.result_i64(emit.cast(x, DType::I32));
   }
   return emit.result(emit.cast(emit.input(call, "self"), emit.result_dtype()));
 }

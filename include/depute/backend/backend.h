@@ -110,11 +110,14 @@ class DEPUTE_API Backend {
   // the default, disables caching (CacheOptions).
   virtual std::string cache_version() const { return {}; }
 
-  // Returns the element type in which a delegate receives and returns tensors of `type`. to_backend() converts them
-  // outside of the delegate, and back to `type` inside of it. Only for values that have the same numbers in both types,
-  // such as indices: a partitioner must not take a node where others could cross the border. The default converts
-  // nothing; so does to_backend() of a whole program.
-  virtual ScalarType border_type(ScalarType type) const { return type; }
+  // Returns the element type in which a delegate with these compile specs receives and returns tensors of `type`.
+  // to_backend() converts them outside of the delegate, and back to `type` inside of it. Only for values that have the
+  // same numbers in both types, such as indices: a partitioner must not take a node where others could cross the
+  // border. The default converts nothing; so does to_backend() of a whole program.
+  virtual ScalarType border_type(ScalarType type,
+                                 [[maybe_unused]] std::span<const CompileSpec> compile_specs) const {
+    return type;
+  }
 
   // True if preprocess() runs in another process, like Partitioner::is_remote().
   virtual bool is_remote() const { return false; }

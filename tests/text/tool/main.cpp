@@ -242,9 +242,14 @@ Outcome run_partition(const Program& program, const Options& options) {
   return {*text, {}};
 }
 
-// The whole program as one TOSA delegate, read from its bytes.
-Outcome run_tosa(const Program& program, const Options&) {
-  auto graph = tosa::translate(program, tosa::whole_tosa);
+// The whole program as one TOSA delegate, read from its bytes. --spec TOSA-1.0+FP has another profile or version.
+Outcome run_tosa(const Program& program, const Options& options) {
+  tosa::Device device = tosa::whole_tosa;
+  if (options.has("spec")) {
+    const CompileSpec spec{std::string(tosa::version_key), bytes(options.text("spec"))};
+    if (const Status read = tosa::read_version_spec(spec, device); !read) return {{}, {read.error()}};
+  }
+  auto graph = tosa::translate(program, device);
   if (!graph) return {{}, {graph.error()}};
   auto text = tosa::describe_graph(tosa::write_graph(*graph));
   if (!text) return {{}, {text.error()}};

@@ -83,7 +83,7 @@ TEST(ToBackend, SharedConstantIsGivenToEachTagOnceAndLeavesTheMethod) {
 // Takes places as i32.
 class NarrowBackend : public EchoBackend {
  public:
-  ScalarType border_type(ScalarType type) const override {
+  ScalarType border_type(ScalarType type, std::span<const CompileSpec> /*compile_specs*/) const override {
     return type == ScalarType::I64 ? ScalarType::I32 : type;
   }
 };
