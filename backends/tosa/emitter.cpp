@@ -759,11 +759,10 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (mode_ && type.dtype == ScalarType::F32) return integer_result(tensor, *mode_, i);
   const auto dtype = dtype_of(type.dtype);
   if (!dtype) return refused_type(type.dtype);
-  // Integers could not be moved where the delegate needs them in another order.
-  const bool is_movable = has(device_.profile, Op::Transpose, *dtype, *dtype) || is_float(*dtype);
-  if (!is_movable)
-    return Refusal{"profile", std::string(name(*dtype)),
-                   fmt::format("types of the profile {}", name(device_.profile))};
+  // What cannot be moved lies in rows, in which a delegate's results are.
+  if (!is_identity(tensor.order) && !has(device_.profile, Op::Transpose, *dtype, *dtype))
+    return Refusal{"profile", fmt::format("{} of {}", name(Op::Transpose), name(*dtype)),
+                   fmt::format("operators of the profile {}", name(device_.profile))};
   CHECK(dtype == tensor.dtype) << node_->display_name();
   CHECK(shape_of(type) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = tensor;
@@ -772,7 +771,7 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
 
 Check Emitter::result_i64(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
-  CHECK(tensor.dtype == DType::I32) << node_->display_name();
+  CHECK(tensor.dtype == wide_integer(tensor.dtype)) << node_->display_name();
   CHECK(shape_of(node_->result(i)->tensor()) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = cast(tensor, dtype_of(ScalarType::I64).value_or(DType::I32));
   return {};
