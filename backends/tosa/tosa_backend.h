@@ -26,7 +26,7 @@ class TosaBackend : public Backend {
   ScalarType border_type(ScalarType type, std::span<const CompileSpec> compile_specs) const override {
     return tosa::border_type(type, compile_specs);
   }
-  std::string cache_version() const override { return "3"; }
+  std::string cache_version() const override { return "4"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };

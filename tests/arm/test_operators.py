@@ -67,7 +67,7 @@ class Function(torch.nn.Module):
 REFUSED = ["torch.atan2(x,y)"]
 PRECISE = ("x.log1p()", "x.expm1()", "x.sinh()")  # functions that are for small numbers, in f32
 # Where infinities make NaN otherwise than in PyTorch's order of steps; quotients beyond the digits of f32 have no rest.
-FINITE_ONLY = ("x.sum()", "x.cumsum(0)", "x//y", "x.remainder", "x.fmod", "torch.div", "torch.atan2", "torch.hypot", "F.hardswish(x)", "x.softmax", "x.log_softmax", "x//2")
+FINITE_ONLY = ("x.sum()", "x.cumsum(0)", "x//y", "x.remainder", "x.fmod", "torch.div", "torch.atan2", "torch.hypot", "F.hardswish(x)", "x.softmax", "x.log_softmax", "x//2", "F.gelu(x)")
 CASES = [(source, (floats(FINITE if source.startswith(FINITE_ONLY) else SPECIAL),)) for source in UNARY.split()]
 CASES += [(source, pairs(FINITE if source.startswith(FINITE_ONLY) else SPECIAL)) for source in BINARY.split()]
 for integer in (torch.int8, torch.int16, torch.int32):

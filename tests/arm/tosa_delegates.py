@@ -40,7 +40,7 @@ def register_once() -> None:
 
 
 def complaints() -> str:
-    found = [check_tosa(graph, profiles, extensions=["bf16", "controlflow"]) for graph, profiles in loaded]
+    found = [check_tosa(graph, profiles, extensions=["bf16", "int16", "controlflow"]) for graph, profiles in loaded]
     loaded.clear()
     return "; ".join(complaint for complaint in found if complaint)
 

@@ -31,7 +31,8 @@ def partitioner(spec):
     from executorch.backends.arm.vgf import VgfCompileSpec
 
     tosa = str(spec.tosa_spec)
-    profile = {"profile": "INT"} if "FP" not in tosa else {}
+    words = [word for word in ("FP", "INT") if word in tosa.split("+")]
+    profile = {"profile": "+".join(words)} if words else {}
     if isinstance(spec, EthosUCompileSpec):
         return depute.partitioner("ethosu", **ethosu_options(spec))
     if isinstance(spec, VgfCompileSpec):
