@@ -30,7 +30,10 @@ NodeSupport support(const Node& node, const Program& program, const Method& meth
   return is_free(node, device.version) ? take(0) : take();
 }
 
-OpsToNotDecompose ops_to_not_decompose(const Device& device) {
+// What a node is before its operands' integers are known: quantized ones are judged as floats.
+OpsToNotDecompose ops_to_not_decompose(const Device& target) {
+  Device device = {.version = target.version};
+  if (target.profile == Profile::Floats) device.profile = target.profile;
   OpsToNotDecompose kept;
   for (const OpRule* rule : all_op_rules()) {
     if (rule->keep_whole) kept.ops.emplace_back(rule->op);

@@ -18,6 +18,7 @@ from tosa_reference import PROFILES, check_tosa  # noqa: E402
 from tosa_runtime import TosaRuntime  # noqa: E402
 
 BACKEND = b"TOSABackend"
+EXTENSIONS = {"pro_fp": ["bf16", "controlflow"], "pro_int": ["int16", "controlflow"]}
 loaded: list[tuple[bytes, tuple]] = []  # each with the profiles that it may need
 
 
@@ -40,7 +41,7 @@ def register_once() -> None:
 
 
 def complaints() -> str:
-    found = [check_tosa(graph, profiles, extensions=["bf16", "int16", "controlflow"]) for graph, profiles in loaded]
+    found = [check_tosa(graph, profiles, [name for profile in profiles for name in EXTENSIONS[profile]]) for graph, profiles in loaded]
     loaded.clear()
     return "; ".join(complaint for complaint in found if complaint)
 
