@@ -49,15 +49,12 @@ TensorData scalar(DType dtype, double value) {
   }
 }
 
-// The least number of i64 that has an opposite and is a double.
-constexpr double least_i64 = -9223372036854774784.0;
-
 // Returns false for a number that an integer type does not have.
 bool is_integer(DType dtype, double value) {
   if (is_float(dtype) || dtype == DType::Bool) return true;
-  // Of i64 those that a double has, and least_i64.
-  const double limit = std::ldexp(1, dtype == DType::I64 ? 53 : static_cast<int>(bit_count(dtype)) - 1);
-  if (dtype == DType::I64 && value == least_i64) return true;
+  if (dtype == DType::I64)  // larger ones may be others, rounded to a double
+    return value == std::trunc(value) && std::abs(value) < std::ldexp(1, std::numeric_limits<double>::digits);
+  const double limit = std::ldexp(1, static_cast<int>(bit_count(dtype)) - 1);
   return value == std::trunc(value) && value >= -limit && value < limit;
 }
 
@@ -179,11 +176,12 @@ Refusal Emitter::refused_type(ScalarType type) const {
 }
 
 // Another tensor with the same elements. Arm's converter makes one of a tensor and of what leaves its elements alone, such
-// as IDENTITY, and then writes only one of two results. It does not look through these.
+// as IDENTITY, and then writes only one of two results. It does not look through these. The profile of floats has no REVERSE
+// of integers.
 Tensor Emitter::twice(const Tensor& x) {
   if (!has(device_.profile, Op::Reverse, x.dtype, x.dtype)) {
     const Tensor zero = constant_number(0, x.dtype);
-    return add(Op::Sub, {zero, add(Op::Sub, {zero, x})});
+    return add(Op::LogicalLeftShift, {add(Op::LogicalLeftShift, {x, zero}), zero});
   }
   const Shape& shape = graph_.tensors[x.id].shape;
   const auto wide = std::ranges::find_if(shape, [](std::int64_t size) { return size > 1; });
@@ -412,6 +410,11 @@ std::vector<Tensor> Emitter::run(Op op, std::span<const Tensor> operands, std::v
                        .order = identity_order(given.shape.size())});
     has_floats |= is_float(given.dtype);
   }
+  const std::size_t given = operands.size() - (op == Op::CondIf ? 1 : 0);  // without the predicate
+  const std::size_t count = std::max(given, results.size());
+  if (!refusal_ && count > max_list)
+    refusal_ = Refusal{"argument", fmt::format("{} operands or results of {}", count, name(op)),
+                       fmt::format("at most {}", max_list)};
   if (!refusal_ && device_.profile == Profile::Integers && has_floats)
     refusal_ = Refusal{"profile", fmt::format("{} of floats", name(op)), "operators of the profile INT"};
   made.output = results.front().id;
@@ -670,8 +673,10 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   if (takes(Op::Clamp, x.dtype, device_.version)) return add(Op::Clamp, {x}, Limits{min, max});
   Tensor result = x;
-  const double least = -std::ldexp(1, static_cast<int>(bit_count(wide_integer(x.dtype))) - 1);
-  const double most = -1 - least;
+  // Of i64 no bound is left out: a double near its ends may be another number.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double least = x.dtype == DType::I64 ? -infinity : std::numeric_limits<std::int32_t>::min();
+  const double most = x.dtype == DType::I64 ? infinity : std::numeric_limits<std::int32_t>::max();
   if (min > least) result = add(Op::Maximum, result, std::min(std::ceil(min), most));
   if (max < most) result = add(Op::Minimum, result, std::max(std::floor(max), least));
   return result;
@@ -709,6 +714,8 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
   }
   if (dtype == DType::I64) return to(cast(x, DType::I32), dtype);
   if (!is_float(x.dtype) || is_float(dtype)) return to(x, dtype);
+  // In the profile of floats integers cannot be moved into rows later.
+  if (device_.profile == Profile::Floats && !is_identity(x.order)) return cast(in_rows(x), dtype);
   const Tensor is_negative = compare(Op::Greater, number(0, x.dtype), x);
   return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
 }
@@ -717,7 +724,9 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
 Tensor Emitter::float_of_i64(const Tensor& x) {
   constexpr double unit = 1 << 24;
   const auto number = [&](double value) { return constant_number(value, DType::I64); };
-  const Tensor size = add(Op::Abs, {add(Op::Maximum, {x, number(least_i64)})});
+  // The least number that is a double and has an opposite: smaller ones become the same f32.
+  const Tensor least = constant(weights::constant_of("", scalar(DType::I64, -9223372036854774784.0)));
+  const Tensor size = add(Op::Abs, {add(Op::Maximum, {x, least})});
   const auto shifted = [&](int bits) { return add(Op::ArithmeticRightShift, {size, number(bits)}, Shift{}); };
   const auto low = [&](const Tensor& bits) { return add(Op::BitwiseAnd, {bits, number(unit - 1)}); };
   const auto part = [&](const Tensor& bits) { return cast(cast(bits, DType::I32), DType::F32); };
@@ -771,7 +780,7 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
 
 Check Emitter::result_i64(const Tensor& tensor, std::size_t i) {
   if (refusal_) return refusal_;
-  CHECK(tensor.dtype == wide_integer(tensor.dtype)) << node_->display_name();
+  CHECK(tensor.dtype == DType::I32 || tensor.dtype == dtype_of(ScalarType::I64)) << node_->display_name();
   CHECK(shape_of(node_->result(i)->tensor()) == tensor.shape) << node_->display_name();
   values_[node_->result(i)] = cast(tensor, dtype_of(ScalarType::I64).value_or(DType::I32));
   return {};

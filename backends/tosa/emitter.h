@@ -219,9 +219,9 @@ class Emitter {
   TosaOp new_op(Op op, std::span<const Tensor> operands, Attributes attributes) const;
   Tensor twice(const Tensor& x);
   bool may_be_result(const Tensor& x) const;
-  // The operator that made the tensor, if it is of this kind.
   Tensor transposed(const Tensor& x, const Order& perm, const Shape& shape);
   std::optional<Tensor> widened_in_order(const Tensor& x, const Order& order);
+  // The operator that made the tensor, if it is of this kind.
   const TosaOp* maker(const Tensor& x, Op op) const;
   // The input of the method that a body's input stands for, or the value itself.
   const Value& source_of(const Value& value) const;

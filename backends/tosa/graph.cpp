@@ -42,6 +42,7 @@ const TypeRow& row_of(DType dtype) {
 struct OpRow {
   std::string_view name;
   std::uint32_t types;
+  std::uint32_t in_floats = 0;  // integers that the profile of floats has
 };
 
 // In the order of Op.
@@ -61,22 +62,22 @@ constexpr std::array rows = {
     OpRow{"ERF", floats},
     OpRow{"SIGMOID", floats},
     OpRow{"TANH", floats},
-    OpRow{"ADD", floats | bit(DType::I32)},
+    OpRow{"ADD", floats | bit(DType::I32), bit(DType::I32)},
     OpRow{"ARITHMETIC_RIGHT_SHIFT", integers},
     OpRow{"BITWISE_AND", integers},
     OpRow{"BITWISE_OR", integers},
     OpRow{"BITWISE_XOR", integers},
-    OpRow{"INTDIV", bit(DType::I32)},
+    OpRow{"INTDIV", bit(DType::I32), bit(DType::I32)},
     OpRow{"LOGICAL_AND", bit(DType::Bool)},
-    OpRow{"LOGICAL_LEFT_SHIFT", integers},
-    OpRow{"LOGICAL_RIGHT_SHIFT", integers},
+    OpRow{"LOGICAL_LEFT_SHIFT", integers, integers},
+    OpRow{"LOGICAL_RIGHT_SHIFT", integers, integers},
     OpRow{"LOGICAL_OR", bit(DType::Bool)},
     OpRow{"LOGICAL_XOR", bit(DType::Bool)},
     OpRow{"MAXIMUM", floats | bit(DType::I32)},
     OpRow{"MINIMUM", floats | bit(DType::I32)},
-    OpRow{"MUL", floats | integers},
+    OpRow{"MUL", floats | integers, bit(DType::I32)},
     OpRow{"POW", floats},
-    OpRow{"SUB", floats | bit(DType::I32)},
+    OpRow{"SUB", floats | bit(DType::I32), bit(DType::I32)},
     OpRow{"TABLE", small_integers},
     OpRow{"ABS", floats | bit(DType::I32)},
     OpRow{"BITWISE_NOT", integers},
@@ -114,7 +115,7 @@ constexpr std::array rows = {
     OpRow{"CAST", any},
     OpRow{"RESCALE", integers | bit(DType::I48)},
     OpRow{"CONST", any},
-    OpRow{"IDENTITY", any},
+    OpRow{"IDENTITY", any, integers},
     OpRow{"CUSTOM", 0},
     OpRow{"COND_IF", 0},
     OpRow{"WHILE_LOOP", 0},
@@ -203,10 +204,10 @@ bool has(Profile profile, Op op, DType computed, DType result) {
     case Profile::Integers:
       return !is_float(computed) && !is_float(result);
     case Profile::Floats:
-      if (op == Op::Identity || computed == DType::I64 || result == DType::I64) return true;
-      if (op == Op::Cast) return computed != DType::Bool && is_float(result);
-      if (op == Op::Sub && computed == DType::I32) return true;
-      return is_float(computed) || computed == DType::Bool;
+      if (is_float(computed) || computed == DType::I64 || result == DType::I64) return true;
+      if (op == Op::Cast) return is_float(result) && computed != DType::Bool;
+      return computed == DType::Bool ||
+             (rows.at(static_cast<std::size_t>(op)).in_floats & bit(computed)) != 0;
   }
   return true;
 }

@@ -120,7 +120,7 @@ inline DType wide_integer(DType dtype) {
 enum class Profile : std::uint8_t {
   All,       // PRO-INT and PRO-FP
   Integers,  // PRO-INT: none that computes or moves floats
-  Floats,    // PRO-FP: none that computes or moves integers, but for i64
+  Floats,    // PRO-FP: of integers sums, products, and conversions from and to floats alone, but for i64
 };
 
 // Of the specification.

@@ -119,7 +119,8 @@ Check translate_node(Emitter& emit, const Node& node) {
   if (rule == nullptr) return Refusal{"op", {}, {}};
   DEPUTE_REFUSE_IF(check_generally(node, *rule, emit.version()));
   Check why_floats;
-  if (rule->integers != IntegerForm::None) {
+  const bool has_integers = rule->integers != IntegerForm::None && emit.profile() != Profile::Floats;
+  if (has_integers || rule->translate == nullptr) {
     why_floats = translate_integers(emit, node);
     if (!why_floats || rule->translate == nullptr) return why_floats;
   }
@@ -168,7 +169,8 @@ std::vector<const Node*> integer_partners(const Node& node, const Program& progr
                                           const Device& device, const IntegerFacts& facts) {
   std::vector<const Node*> partners;
   const OpRule* rule = find_op_rule(node.op());
-  if (rule == nullptr || rule->integers == IntegerForm::None || check_generally(node, *rule, device.version))
+  if (rule == nullptr || rule->integers == IntegerForm::None || device.profile == Profile::Floats ||
+      check_generally(node, *rule, device.version))
     return partners;
   Emitter emit(&program, &method, device, Scope::Node, &facts);
   if (translate_integers(emit, node)) return partners;

@@ -1,4 +1,4 @@
-// Preprocessing for backends that read TOSA: a partition of normalized ATen ops becomes a TOSA 1.0 flatbuffer.
+// Preprocessing for backends that read TOSA: a partition of normalized ATen ops becomes a flatbuffer of TOSA.
 //
 //   translate (ops/) -> write_graph
 //
@@ -43,8 +43,8 @@ Status read_version_spec(const CompileSpec& spec, Device& device);
 // Returns the graph of a program's only method. Fails if a node cannot be translated.
 Result<TosaGraph> translate(const Program& program, const Device& device = {});
 
-// A partitioner for a backend that reads TOSA. `owner` is the backend's name. With the profile of integers alone its
-// compile spec is added to the others. Fails for options other than profile.
+// A partitioner for a backend that reads TOSA. `owner` is the backend's name. The compile spec of another profile or version
+// than the default is added to the others. Fails for options other than profile.
 Result<std::unique_ptr<Partitioner>> make_partitioner(std::string_view owner, const DelegationSpec& spec,
                                                       const BackendOptions& options, Device device = {});
 // The device of `--backend tosa`, which stands for all of TOSA.

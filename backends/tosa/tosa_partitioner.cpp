@@ -30,7 +30,7 @@ NodeSupport support(const Node& node, const Program& program, const Method& meth
   return is_free(node, device.version) ? take(0) : take();
 }
 
-// What a node is before its operands' integers are known: quantized ones are judged as floats.
+// Judges nodes before their operands' integers are known: as floats, with which the profile of floats can say no.
 OpsToNotDecompose ops_to_not_decompose(const Device& target) {
   Device device = {.version = target.version};
   if (target.profile == Profile::Floats) device.profile = target.profile;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "lower/weights/constant.h"
@@ -89,16 +90,16 @@ class Writer {
     if (!names_[id].IsNull()) return names_[id];
     const TosaTensor& tensor = graph_.tensors[id];
     const std::string made = tensor.dtype == DType::Shape ? fmt::format("shape.{}", constants_++)
-                             : !tensor.constant           ? tensor.name
-                             : tensor.name.empty()        ? fmt::format("constant.{}", constants_++)
-                                                          : unique_name(tensor.name);
-    return names_[id] = builder_.CreateString(made);
+                             : !tensor.name.empty()       ? tensor.name
+                                                          : fmt::format("constant.{}", constants_++);
+    return names_[id] = builder_.CreateString(unique_name(made));
   }
 
-  // "w", then "w.1" for another form of the same constant.
+  // "w", then "w.1" for another form of the same constant, or another tensor of this name.
   std::string unique_name(const std::string& name) {
-    const std::uint32_t known = forms_[name]++;
-    return known == 0 ? name : fmt::format("{}.{}", name, known);
+    std::string made = name;
+    while (!used_.insert(made).second) made = fmt::format("{}.{}", name, ++forms_[name]);
+    return made;
   }
 
   Offset<wire::Operator> constant_op(Op op, TensorId id) {
@@ -207,7 +208,8 @@ class Writer {
   std::vector<Offset<flatbuffers::String>> names_ =
       std::vector<Offset<flatbuffers::String>>(graph_.tensors.size());
   std::uint32_t constants_ = 0;
-  std::unordered_map<std::string, std::uint32_t> forms_;  // of constants by name
+  std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, std::uint32_t> forms_;  // of tensors by name
 };
 
 }  // namespace

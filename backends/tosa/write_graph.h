@@ -1,4 +1,4 @@
-// Writes a graph as a TOSA 1.0 flatbuffer, and reads one for people.
+// Writes a graph as a flatbuffer of TOSA, and reads one for people.
 #pragma once
 
 #include <cstddef>

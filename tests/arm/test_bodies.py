@@ -75,6 +75,13 @@ class Types(nn.Module):
         return half, number, positive
 
 
+class Renamed(nn.Module):
+    """An operand with the name of what a branch without nodes gives back."""
+
+    def forward(self, p, result):
+        return torch.cond(p, lambda a: a.exp(), lambda a: a.clone(), (result,))
+
+
 class Argmax(nn.Module):
     """Places in a tensor, which are i64 in the program."""
 
@@ -164,6 +171,7 @@ def number(value):
 IMAGES = [(torch.rand(1, 3, 8, 8),), (-torch.rand(1, 3, 8, 8),)]
 COUNTED = [(*each, number(n)) for each in BOTH for n in (0, 2, 9)]
 CASES = {
+    "renamed": (Renamed, (torch.tensor(False), torch.randn(3))),
     "weights": (Weights(), IMAGES),
     "condition": (Condition(), [(torch.tensor(p), x * 3) for (x,) in BOTH for p in (True, False)]),
     "nested": (Nested(), [(x, y * scale) for (x,) in BOTH for (y,) in BOTH for scale in (0.5, 2)]),

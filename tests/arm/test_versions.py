@@ -75,7 +75,7 @@ def equals_eager(module, inputs, backend, tmp_path):
 BINARY = "x+y x-y x*y torch.maximum(x,y) torch.minimum(x,y) x<y x>=y x==y x!=y x&y x|y x^y torch.where(x<y,x,y)".split()
 DIVISION = "x//y x%y torch.div(x,y,rounding_mode='trunc') torch.fmod(x,y)".split()
 UNARY = "-x ~x x.abs() x.sign() x.clamp(-5,2**33) x.clamp(min=2**40) x*3 x<<3 x>>2 x.float() x.bool() x.int() x.to(torch.int8) x.sum() x.amax() x.cumsum(0) x**2".split()
-MOVES = "x[2:5] x.flip(0) torch.cat([x,x]) x.reshape(1,-1).expand(3,-1) F.pad(x,(1,2),value=7) x[y] x.index_select(0,y)".split()
+MOVES = "x[2:5] x.flip(0) torch.cat([x,x]) x.reshape(1,-1).expand(3,-1) F.pad(x,(1,2),value=7) x[y] x.index_select(0,y) x.index_copy(0,torch.tensor([1,0,2]),x[:3])".split()
 AT = torch.tensor([4, 0, 3])
 CASES = [(source, pairs(LARGE)) for source in BINARY]
 CASES += [(source, pairs([n for n in LARGE if n != 0 and abs(n) < 2**31])) for source in DIVISION]
@@ -94,14 +94,17 @@ def test_a_loop_counts_in_64_bits(tmp_path):
     assert equals_eager(Count(), (torch.randn(3),), "tosa:version=1.1", tmp_path) == 0
 
 
-FLOATS = "(x>0).float()+x x.argmax(1) F.embedding(y,x) torch.where(x>0,x,-x) x.softmax(1) F.conv1d(x.unsqueeze(0),x.unsqueeze(-1)) x.amax(1) (x>0).any(1)".split()
+FLOATS = """(x>0).float()+x x.argmax(1) F.embedding(y,x) torch.where(x>0,x,-x) x.softmax(1) F.conv1d(x.unsqueeze(0),x.unsqueeze(-1)) x.amax(1)
+(x>0).any(1) x.mT.to(torch.int32) (z+z)*z x[y] x[y[0],y[0]] x.index_select(1,y[0]) x.gather(0,y) F.max_pool2d(x.unsqueeze(0),2,dilation=2)
+x[[4,0,-1]] x.slice_scatter(x[:,:2],1,1,5,2) x.unfold(0,3,2) z.float()+x""".split()
+PLACES = ("x.argmax(1)", "F.embedding(y,x)", "x[y]", "x[y[0],y[0]]", "x.index_select(1,y[0])", "x.gather(0,y)")  # converted at the border
 
 
 @pytest.mark.parametrize("source", FLOATS)
 def test_floats_alone(source, tmp_path):
-    inputs = (torch.randn(5, 5), torch.tensor([[3, 0, 4]]))
+    inputs = (torch.randn(5, 5), torch.tensor([[3, 0, 4]]), torch.arange(5, dtype=torch.int32))
     kernels = equals_eager(Function(source), inputs, "tosa:profile=FP", tmp_path)
-    assert kernels == (1 if source in ("x.argmax(1)", "F.embedding(y,x)") else 0)  # which convert places at the border
+    assert kernels <= (2 if source in PLACES else 0)
 
 
 def test_the_same_place_twice_with_floats_alone(tmp_path):

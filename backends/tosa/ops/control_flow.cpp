@@ -62,6 +62,7 @@ struct Flow {
 // floats.
 std::optional<Quantization> scale_of_input(Emitter& emit, const Flow& flow, const Value& value,
                                            std::size_t i) {
+  if (emit.profile() == Profile::Floats) return std::nullopt;
   const auto integers = emit.integers(value);
   if (!integers) return std::nullopt;
   const Quantization& scale = integers->quantization;
@@ -119,6 +120,25 @@ void add_result(Emitter& body, const Value& value, const std::optional<Quantizat
   body.add_result(scale ? body.requantize(*body.integers(value), *scale) : body.input(value));
 }
 
+Check bind_results(Emitter& emit, const Node& node, std::span<const Tensor> made,
+                   std::span<const std::optional<Quantization>> scales) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const Value& result = *node.result(i);
+    if (!result.type().is_tensor()) continue;
+    const Tensor& tensor = made[next++];
+    if (!result.has_uses()) continue;
+    if (scales[i]) {
+      DEPUTE_REFUSE_IF(emit.integer_result(tensor, *scales[i], i));
+    } else if (result.tensor().dtype == ScalarType::I64) {
+      DEPUTE_REFUSE_IF(emit.result_i64(tensor, i));
+    } else {
+      DEPUTE_REFUSE_IF(emit.result(tensor, i));
+    }
+  }
+  return emit.refusal();
+}
+
 Check control_flow(Emitter& emit, const OpCall& call) {
   const Node& node = *call.node();
   if (!emit.has_control_flow())
@@ -159,23 +179,14 @@ Check control_flow(Emitter& emit, const OpCall& call) {
     return Refusal{"argument", std::string(node.display_name()), "results whose types do not vary"};
   const std::vector<Tensor> made =
       emit.run(is_loop ? Op::WhileLoop : Op::CondIf, flow.operands, std::move(graphs));
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    const Value& result = *node.result(i);
-    if (!result.type().is_tensor()) continue;
-    const Tensor& tensor = made[next++];
-    if (!result.has_uses()) continue;
-    DEPUTE_REFUSE_IF(scales[i]                                  ? emit.integer_result(tensor, *scales[i], i)
-                     : result.tensor().dtype == ScalarType::I64 ? emit.result_i64(tensor, i)
-                                                                : emit.result(tensor, i));
-  }
-  return emit.refusal();
+  return bind_results(emit, node, made, scales);
 }
 
 }  // namespace
 
 std::span<const OpRule> control_flow() {
-  static constexpr std::string_view conditions = "TOSA supports all nodes of the bodies; no operand is i64";
+  static constexpr std::string_view conditions =
+      "TOSA supports all nodes of the bodies; no operand is i64 in TOSA 1.0";
   static constexpr OpRule rules[] = {
       {.op = "higher_order.cond",
        .conditions = conditions,

@@ -1,7 +1,7 @@
 // Ops that read or write elements at places that a tensor lists. GATHER reads rows: of values [N, K, C] and places
 // [N, W] it makes [N, W, C]. SCATTER writes rows, each place at most once.
 //
-// Places are i32. Those of i64 become i32 at the border of the delegate. Constants are checked here. Other places lie inside
+// Places are i32. Those of i64 become i32 at the border of the delegate, or by a CAST if the target has i64. Constants are checked here. Other places lie inside
 // the tensor, or PyTorch would fail.
 #include <algorithm>
 #include <cstring>
@@ -37,9 +37,28 @@ std::int64_t product_of(const Shape& shape, std::size_t from, std::size_t to) {
 
 enum class Negative : std::uint8_t { CountFromTheEnd, Never };
 
+// The profile of floats does not move integers, but floats, which have the places in tensors of this size.
+constexpr std::int64_t max_places_of_floats = 1 << 24;
+
+Tensor movable(Emitter& emit, const Tensor& places) {
+  if (emit.profile() != Profile::Floats || places.dtype != DType::I32) return places;
+  if (!emit.is_constant(places)) return emit.cast(places, DType::F32);
+  const Tensor rows = emit.in_rows(places);
+  const Places numbers = places_of(emit.data(rows));
+  const std::vector<float> floats(numbers.begin(), numbers.end());
+  return emit.constant(weights::constant_of(
+      "", make_data<float>(ScalarType::F32, dims_of(places.shape), std::span<const float>(floats))));
+}
+
+Check check_places_of_floats(const Emitter& emit, std::int64_t size) {
+  if (emit.profile() != Profile::Floats || size <= max_places_of_floats) return {};
+  return Refusal{"profile", fmt::format("{} places", size), fmt::format("at most {}", max_places_of_floats)};
+}
+
 // Places along a dimension of this size, none of which is negative afterwards.
 Check wrap(Emitter& emit, Tensor& places, std::int64_t size, Negative negative = Negative::Never) {
   DEPUTE_REFUSE_IF(emit.refusal());
+  DEPUTE_REFUSE_IF(check_places_of_floats(emit, size));
   if (places.dtype != DType::I32) return Refusal{"dtype", std::string(name(places.dtype)), "places of i32"};
   if (emit.is_constant(places)) {
     places = emit.in_rows(places);
@@ -53,8 +72,9 @@ Check wrap(Emitter& emit, Tensor& places, std::int64_t size, Negative negative =
     return {};
   }
   if (negative == Negative::Never) return {};
+  places = movable(emit, places);
   const Tensor wrapped = emit.add(Op::Add, places, static_cast<double>(size));
-  places = emit.select(emit.compare(Op::Greater, emit.number(0, DType::I32), places), wrapped, places);
+  places = emit.select(emit.compare(Op::Greater, emit.number(0, places.dtype), places), wrapped, places);
   return {};
 }
 
@@ -63,16 +83,20 @@ Tensor without_bool(Emitter& emit, const Tensor& x) {
   return x.dtype == DType::Bool ? emit.cast(x, DType::I8) : x;
 }
 
-// Elements of i64 are found by places of i64.
-Tensor places_in(Emitter& emit, const Tensor& places, const Tensor& x) {
-  return emit.cast(places, wide_integer(x.dtype));
+// Places in each of the batches, in the type by which elements of this type are found.
+Tensor places_in_batches(Emitter& emit, const Tensor& places, DType found, std::int64_t batches) {
+  const Shape shape = {batches, places.shape.back()};
+  const Tensor given = places.shape == shape ? places : movable(emit, places);
+  Tensor each = emit.in_rows(emit.expand(given, shape));
+  if (is_float(each.dtype)) each = emit.rounded(each, DType::I32);
+  return emit.cast(each, wide_integer(found));
 }
 
 // Rows of [N, K, C] at the places, [W] or [N, W].
 Tensor rows_at(Emitter& emit, const Tensor& values, const Tensor& places) {
   const std::int64_t batches = values.shape[0];
   const std::int64_t count = places.shape.back();
-  const Tensor each = emit.in_rows(emit.expand(places_in(emit, places, values), {batches, count}));
+  const Tensor each = places_in_batches(emit, places, values.dtype, batches);
   const Tensor from = emit.in_rows(without_bool(emit, values));
   const Tensor made = emit.raw(Op::Gather, {from, each}, from.dtype, {batches, count, values.shape[2]});
   return emit.cast(made, values.dtype);
@@ -84,10 +108,14 @@ Tensor as_rows(Emitter& emit, const Tensor& x, std::size_t first, std::size_t la
                           product_of(x.shape, last, x.rank())});
 }
 
+bool is_list(const Tensor& places) {
+  return places.rank() == 2 && places.shape[0] == 1;
+}
+
 // The elements along a dimension at places of any shape, which replaces the dimension.
 Tensor taken(Emitter& emit, const Tensor& x, std::size_t dim, const Tensor& places) {
-  const bool is_list = places.rank() == 2 && places.shape[0] == 1;
-  const Tensor list = is_list ? places : emit.reshape(places, {element_count(places.shape)});
+  const Tensor list =
+      is_list(places) ? places : emit.reshape(movable(emit, places), {element_count(places.shape)});
   const Tensor made = rows_at(emit, as_rows(emit, x, dim, dim + 1), list);
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(dim));
   for (const std::int64_t size : places.shape) shape.push_back(size);
@@ -131,7 +159,7 @@ Check read_indices(Emitter& emit, const OpCall& call, const Tensor& x, Indexed& 
   for (std::size_t dim = indexed.first; dim < indexed.last; ++dim) {
     Tensor places = emit.places(*given[dim].as_value());
     DEPUTE_REFUSE_IF(wrap(emit, places, x.shape[dim], Negative::CountFromTheEnd));
-    parts.push_back(places);
+    parts.push_back(movable(emit, places));
   }
   Shape shape = parts[0].shape;
   for (const Tensor& part : parts) shape = broadcast(shape, part.shape);
@@ -142,7 +170,7 @@ Check read_indices(Emitter& emit, const OpCall& call, const Tensor& x, Indexed& 
     stride *= x.shape[indexed.first + i];
   }
   indexed.places = emit.expand(indexed.places, shape);
-  return {};
+  return check_places_of_floats(emit, stride);
 }
 
 Check index(Emitter& emit, const OpCall& call) {
@@ -177,7 +205,7 @@ Check gather(Emitter& emit, const OpCall& call) {
   }
   const Order order = moved_last(x.rank(), dim);
   const Tensor turned = emit.permute(x, order);
-  const Tensor turned_places = emit.permute(places, order);
+  const Tensor turned_places = emit.permute(movable(emit, places), order);
   const std::int64_t size = x.shape[dim];
   const std::int64_t count = places.shape[dim];
   const std::int64_t rows = element_count(x.shape) / size;
@@ -254,8 +282,7 @@ Tensor with_rows(Emitter& emit, const Tensor& x, std::size_t first, std::size_t 
   const Tensor base = as_rows(emit, x, first, last);
   const std::int64_t batches = base.shape[0];
   const auto count = static_cast<std::int64_t>(places.size());
-  const Tensor given = places_in(emit, places_tensor(emit, places, {count}), x);
-  const Tensor list = emit.in_rows(emit.expand(given, {batches, count}));
+  const Tensor list = places_in_batches(emit, places_tensor(emit, places, {count}), x.dtype, batches);
   const Tensor from = emit.in_rows(without_bool(emit, base));
   const Tensor written = emit.in_rows(without_bool(emit, emit.expand(rows, {batches, count, base.shape[2]})));
   const Tensor made = emit.raw(Op::Scatter, {from, list, written}, from.dtype, base.shape);
@@ -277,7 +304,7 @@ Check index_copy(Emitter& emit, const OpCall& call) {
   const Tensor x = emit.input(call, "self");
   if (x.rank() == 0) return Refusal{"rank", "0", "at least 1"};
   const std::size_t dim = dimension(call, "dim", x.rank());
-  Tensor given = emit.input(call, "index");
+  Tensor given = emit.places(*call.value("index"));
   DEPUTE_REFUSE_IF(wrap(emit, given, x.shape[dim]));
   Places places;
   DEPUTE_REFUSE_IF(known_places(emit, given, places));

@@ -47,7 +47,8 @@ Check dequantize(Emitter& emit, const OpCall& call) {
       !emit.weight(*call.node()->result()) && !emit.constant_floats(*call.node()->result()))
     return refuse_integers("integers that are not i8");
   emit.defer_dequantize(*call.node());
-  if (emit.scope() == Scope::Node && emit.profile() == Profile::All) (void)emit.input(*call.node()->result());
+  if (emit.scope() == Scope::Node && emit.profile() != Profile::Integers)
+    (void)emit.input(*call.node()->result());
   return emit.refusal();
 }
 

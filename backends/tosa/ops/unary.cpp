@@ -308,7 +308,7 @@ Check hardtanh(Emitter& emit, const OpCall& call) {
   return emit.result(emit.clamp(emit.input(call, "self"), call.number("min_val"), call.number("max_val")));
 }
 
-// Larger integers and floats do not fit into i32, as which i64 is computed, and from which it is made.
+// CAST makes i64 of i32 alone, which floats may exceed; TOSA 1.0 has i32 in its place.
 Check to_dtype(Emitter& emit, const OpCall& call) {
   if (call.node()->result()->tensor().dtype == ScalarType::I64) {
     const Tensor x = emit.input(call, "self");
