@@ -171,7 +171,7 @@ def number(value):
 IMAGES = [(torch.rand(1, 3, 8, 8),), (-torch.rand(1, 3, 8, 8),)]
 COUNTED = [(*each, number(n)) for each in BOTH for n in (0, 2, 9)]
 CASES = {
-    "renamed": (Renamed, (torch.tensor(False), torch.randn(3))),
+    "renamed": (Renamed(), [(torch.tensor(p), torch.rand(3)) for p in (True, False)]),
     "weights": (Weights(), IMAGES),
     "condition": (Condition(), [(torch.tensor(p), x * 3) for (x,) in BOTH for p in (True, False)]),
     "nested": (Nested(), [(x, y * scale) for (x,) in BOTH for (y,) in BOTH for scale in (0.5, 2)]),
