@@ -204,7 +204,7 @@ Result<std::vector<const wire::Block*>> blocks_of(std::span<const std::byte> byt
   return blocks;
 }
 
-// Of a graph that blocks_of() has verified.
+// Returns "TOSA 1.0". blocks_of() has verified the bytes.
 std::string version_text(std::span<const std::byte> bytes) {
   const wire::Version* version = wire::GetGraph(bytes.data())->version();
   return version == nullptr ? "TOSA" : fmt::format("TOSA {}.{}", version->major(), version->minor());

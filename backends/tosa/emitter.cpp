@@ -673,7 +673,7 @@ Tensor Emitter::clamp(const Tensor& x, double min, double max) {
   if (x.dtype == DType::I16) return cast(clamp(cast(x, DType::I32), min, max), x.dtype);
   if (takes(Op::Clamp, x.dtype, device_.version)) return add(Op::Clamp, {x}, Limits{min, max});
   Tensor result = x;
-  // Of i64 no bound is left out: a double near its ends may be another number.
+  // No bound of i64 is left out: a double near its ends may be another number.
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double least = x.dtype == DType::I64 ? -infinity : std::numeric_limits<std::int32_t>::min();
   const double most = x.dtype == DType::I64 ? infinity : std::numeric_limits<std::int32_t>::max();
@@ -768,7 +768,7 @@ Check Emitter::result(const Tensor& tensor, std::size_t i) {
   if (mode_ && type.dtype == ScalarType::F32) return integer_result(tensor, *mode_, i);
   const auto dtype = dtype_of(type.dtype);
   if (!dtype) return refused_type(type.dtype);
-  // What cannot be moved lies in rows, in which a delegate's results are.
+  // A type that cannot be moved must lie in rows, in which a delegate's results are.
   if (!is_identity(tensor.order) && !has(device_.profile, Op::Transpose, *dtype, *dtype))
     return Refusal{"profile", fmt::format("{} of {}", name(Op::Transpose), name(*dtype)),
                    fmt::format("operators of the profile {}", name(device_.profile))};

@@ -189,7 +189,7 @@ std::size_t bit_count(DType dtype) {
   return row_of(dtype).bits;
 }
 
-// What takes i32 takes i64, but for the operators of quantized numbers.
+// Operators that take i32 take i64 in 1.1, but for those of quantized numbers.
 bool takes(Op op, DType dtype, Version version) {
   const std::uint32_t types = rows.at(static_cast<std::size_t>(op)).types;
   if (dtype == DType::I64)

@@ -123,7 +123,7 @@ enum class Profile : std::uint8_t {
   Floats,    // PRO-FP: of integers sums, products, and conversions from and to floats alone, but for i64
 };
 
-// Of the specification.
+// The version of the specification.
 enum class Version : std::uint8_t {
   V1_0,
   V1_1,  // a draft: with integers of 64 bits (EXT-INT64)

@@ -1,6 +1,5 @@
 """cond and while_loop as COND_IF and WHILE_LOOP: one delegate, which Arm's validation takes and its reference model runs, against eager."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -15,6 +14,8 @@ sys.path += [str(ROOT / folder) for folder in ("tests/arm", "tests/models", "tes
 import tosa_delegates  # noqa: E402
 from stock_runtime import run_apart  # noqa: E402
 from test_control_flow import CASES as MODELS  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("reference_model")
 
 BOTH = [(torch.rand(2, 4) + 0.1,), (-torch.rand(2, 4) - 0.1,)]  # a sum above 0, and one below
 I32 = torch.int32
@@ -185,14 +186,6 @@ CASES = {
     "loop_in_loop": (LoopInLoop(), COUNTED),
 }
 CASES |= {name: MODELS[name][:2] for name in ("branches", "operands", "no_grad", "loop_over_data")}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def reference_model():
-    path = os.environ.get("PATH", "")
-    tosa_delegates.register()
-    yield
-    os.environ["PATH"] = path
 
 
 def check(pte, model, calls, quanta=0):

@@ -17,6 +17,7 @@ sys.path += [str(ROOT / "tests" / "models"), str(ROOT / "tests" / "arm")]
 import tosa_delegates  # noqa: E402
 from stock_runtime import lower, run_apart  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("reference_model")
 DEPUTE = ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")
 NAN, INF = float("nan"), float("inf")
 SPECIAL = [NAN, INF, -INF, 0.0, -0.0, 1e-8, -1e-8, 1e-4, -1e-4, 0.05, -0.05, 0.3, -0.3, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5]
@@ -98,14 +99,6 @@ for height, width, *target in SIZES:
     CASES += [(f"F.interpolate(x,{target},mode='bilinear',align_corners={corners})", image) for corners in (True, False)]
     CASES += [(f"F.interpolate(x,{target})", image), (f"F.interpolate(x,scale_factor=({target[0] / height},{target[1] / width}))", image)]
 CASES += [(f"F.interpolate(x,scale_factor={factor},mode='{mode}')", (torch.randn(1, 2, 5, 6),)) for factor in (2.0, 0.5, 1.5, 1.7) for mode in ("nearest", "bilinear")]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def reference_model():
-    path = os.environ.get("PATH", "")
-    tosa_delegates.register()
-    yield
-    os.environ["PATH"] = path
 
 
 def compare(got, want, precise) -> str:

@@ -16,6 +16,7 @@ sys.path += [str(ROOT / "tests" / "models"), str(ROOT / "tests" / "arm")]
 import tosa_delegates  # noqa: E402
 from stock_runtime import lower, run_apart  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("reference_model")
 DEPUTE = ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")
 LEAST, MOST = torch.iinfo(torch.int64).min, torch.iinfo(torch.int64).max
 LARGE = [0, 1, -1, 7, -8, 2**31, -(2**31) - 1, 2**24 + 1, -(2**24) - 1, 2**40 + 3, -(2**40) - 3, 2**48 + 5, 2**53 + 1]
@@ -37,14 +38,6 @@ class Count(torch.nn.Module):
     def forward(self, x):
         start = torch.zeros((), dtype=torch.int64)
         return torch.ops.higher_order.while_loop(lambda n, x: n < 5, lambda n, x: (n + 1, x * 2 + n), (start, x), ())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def reference_model():
-    path = os.environ.get("PATH", "")
-    tosa_delegates.register()
-    yield
-    os.environ["PATH"] = path
 
 
 def pairs(values):
