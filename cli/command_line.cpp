@@ -106,14 +106,13 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
     // argv may be empty: a process can be started without a name.
     const std::span<char*> all(argv, static_cast<std::size_t>(argc));
     const std::span<char*> words = all.subspan(all.empty() ? 0 : 1);
-    std::vector<Command> commands = {lower_command(compiler),    explain_command(compiler),
-                                     doctor_command(compiler),   show_command(compiler),
-                                     size_command(compiler),     diff_command(compiler),
-                                     extract_command(compiler),  graph_command(compiler),
-                                     payload_command(),          check_command(compiler),
-                                     run_command(words),         profile_command(),
-                                     backends_command(compiler), verify_command(words),
-                                     replay_command(),           test_backend_command()};
+    std::vector<Command> commands = {
+        lower_command(compiler),   explain_command(compiler),  doctor_command(compiler),
+        show_command(compiler),    size_command(compiler),     diff_command(compiler),
+        extract_command(compiler), graph_command(compiler),    payload_command(),
+        check_command(compiler),   run_command(words),         tune_command(compiler),
+        profile_command(),         backends_command(compiler), verify_command(words),
+        replay_command(),          test_backend_command()};
     commands.push_back(completion_command(commands));
     commands.push_back(man_command(commands));
     const int code = run_words(words, commands);

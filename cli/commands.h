@@ -76,6 +76,7 @@ Command extract_command(Compiler& compiler);
 Command graph_command(Compiler& compiler);
 Command payload_command();
 Command check_command(const Compiler& compiler);
+Command tune_command(Compiler& compiler);
 // Commands with two halves: in `depute` they check their options and replace this process by the program depute-run with these
 // words, the command and its options; there they are executed with `run_program`.
 Command run_command(std::span<char*> words);

@@ -182,6 +182,7 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
   return joined(
       request_options(arguments.request),
       {
+          plan_option(arguments.request),
           {"-o,--output", &arguments.output,
            "The .pte file to write, or - for standard output; default: MODEL with the ending .pte, or .bpte",
            "FILE"},

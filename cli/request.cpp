@@ -12,9 +12,11 @@
 #include "cli/backend_argument.h"
 #include "cli/commands.h"
 #include "cli/constant_argument.h"
+#include "cli/progress_line.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
 #include "depute/program/text.h"
+#include "depute/tools/tuned_plan.h"
 
 namespace depute {
 namespace {
@@ -170,12 +172,27 @@ std::vector<Option> request_options(RequestArguments& arguments) {
   return options;
 }
 
+Option plan_option(RequestArguments& arguments) {
+  return {.names = "--plan",
+          .target = &arguments.plan,
+          .help = "In place of --backend: the backends and options that `depute tune --plan` found",
+          .value = "FILE",
+          .excludes = "--backend"};
+}
+
 Result<CompileOptions> read_request(const RequestArguments& arguments) {
   CompileOptions options;
   options.input = arguments.model;
   DEPUTE_TRY_STATUS(check_backends(arguments.backends));
   DEPUTE_TRY_STATUS(check_recipes(arguments.recipes));
-  for (const std::string& text : arguments.backends) {
+  TunedPlan plan{.backends = arguments.backends, .together = arguments.together};
+  if (!arguments.plan.empty()) {
+    if (arguments.together)
+      return failure("usage", "--together", "cannot be combined with --plan, which says it");
+    DEPUTE_TRY(plan, read_tuned_plan(arguments.plan));
+    options.read_before.push_back(arguments.plan);
+  }
+  for (const std::string& text : plan.backends) {
     DEPUTE_TRY(BackendRequest request, parse_backend_argument(text));
     options.lower.backends.push_back(std::move(request));
   }
@@ -208,7 +225,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     DEPUTE_TRY(TapRule rule, parse_tap_rule(text));
     options.lower.taps.push_back(std::move(rule));
   }
-  options.read_before = arguments.kernels;
+  std::ranges::copy(arguments.kernels, std::back_inserter(options.read_before));
   DEPUTE_TRY(options.lower.cache, read_cache(arguments));
   if (options.input.empty() && options.methods.empty()) {
     return failure("usage", "MODEL", "expected a model or --method NAME=FILE");
@@ -220,7 +237,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   options.lower.jobs =
       arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
   options.lower.verify_each_pass = arguments.verify;
-  options.lower.joint_planning = arguments.together;
+  options.lower.joint_planning = plan.together;
   return options;
 }
 
@@ -254,53 +271,15 @@ bool holds_lock(const Report& report, const std::string& lock, std::string_view 
   return false;
 }
 
-namespace {
-
-// One line on a terminal that shows the last completed step of a run of more than a second.
-class ProgressLine {
- public:
-  ProgressLine() : is_wanted_(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() {
-    if (is_shown_) std::fputs("\r\033[K", stderr);
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  bool is_wanted() const { return is_wanted_; }
-
-  void done(std::string_view step) {
-    if (seconds() >= 1) show(fmt::format("{} is done", step));
-  }
-
-  // Steps of samples take long, so they are shown from the first sample on.
-  void part(std::string_view step, std::size_t done, std::size_t total) {
-    if (done == 0 || seconds() >= 1) show(fmt::format("{}: {} of {} samples", step, done, total));
-  }
-
- private:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-  void show(std::string_view text) {
-    if (!is_wanted_) return;
-    std::fputs(fmt::format("\r\033[K{:.1f} s, {}", seconds(), text).c_str(), stderr);
-    std::fflush(stderr);
-    is_shown_ = true;
-  }
-
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  bool is_wanted_;
-  bool is_shown_ = false;
-};
-
-}  // namespace
-
-Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
+Status prepare_request(const RequestArguments& arguments, CompileOptions& options, Compiler& compiler) {
   for (const std::string& name : arguments.recipes)
     DEPUTE_TRY_STATUS(add_recipe(compiler.registry(), name, options.lower));
   for (const std::string& path : arguments.kernels) DEPUTE_TRY_STATUS(compiler.add_kernel_file(path));
-  DEPUTE_TRY_STATUS(add_workers(compiler, options.lower.backends, read_worker_options(arguments)));
+  return add_workers(compiler, options.lower.backends, read_worker_options(arguments));
+}
+
+Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
+  DEPUTE_TRY_STATUS(prepare_request(arguments, options, compiler));
   Status dumped;
   ProgressLine progress;
   if (!arguments.dump_after.empty() || progress.is_wanted()) {

@@ -16,6 +16,7 @@ namespace depute {
 struct RequestArguments {
   std::string model;
   std::vector<std::string> backends;
+  std::string plan;  // a file that replaces `backends` and `together`
   std::vector<std::string> recipes;
   std::vector<std::string> methods;
   std::vector<std::string> constants;
@@ -40,11 +41,15 @@ struct RequestArguments {
 // lowering_options() are the options that affect lowering. request_options() adds inputs and reports.
 std::vector<Option> lowering_options(RequestArguments& arguments);
 std::vector<Option> request_options(RequestArguments& arguments);
+Option plan_option(RequestArguments& arguments);
 
 // Checks everything that can be wrong with the arguments themselves; such errors have the code "usage".
 Result<CompileOptions> read_request(const RequestArguments& arguments);
 
-// Adds the named kernels to the compiler, compiles, and prints the program after the requested step.
+// Adds recipes to the options, and the named kernels and workers to the compiler.
+Status prepare_request(const RequestArguments& arguments, CompileOptions& options, Compiler& compiler);
+
+// Prepares the request, compiles, and prints the program after the requested step.
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler);
 
 // True if the partitioning matches the lock `lock`. Otherwise prints the differences to standard error.

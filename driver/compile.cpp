@@ -200,6 +200,30 @@ Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerO
   return Compiled{.delegated = std::move(delegated), .report = std::move(report)};
 }
 
+Result<Exported> read_programs(const Compiler& compiler, const CompileOptions& options) {
+  if (options.input.empty() && options.methods.empty())
+    return failure("usage", "", "there is no program to compile");
+  std::vector<std::pair<std::string, Exported>> methods;
+  std::optional<Exported> first;
+  if (!options.input.empty()) {
+    TRY(first, compiler.load(options.input));
+  }
+  for (const auto& [name, file] : options.methods) {
+    TRY(Exported method, compiler.load(file));
+    methods.emplace_back(name, std::move(method));
+  }
+  return first ? compiler.join(*std::move(first), std::move(methods)) : compiler.join(std::move(methods));
+}
+
+Status read_samples(const CompileOptions& options, LowerOptions& lower) {
+  if (!options.calibrate.empty()) lower.calibrations.clear();
+  for (const auto& [method, file] : options.calibrate) {
+    TRY(NamedArrays arrays, read_npz(file));
+    lower.calibrations.push_back({.method = method, .name = file, .arrays = std::move(arrays)});
+  }
+  return {};
+}
+
 // compile() while it runs: its options, and everything that later steps add to.
 class Compilation {
  public:
@@ -218,7 +242,7 @@ class Compilation {
     TRY_STATUS(check_request());
     TRY_STATUS(check_files(options_, outputs_));
     TRY(const std::optional<Lock> lock, read_lock(options_));
-    TRY(Exported exported, read_inputs());
+    TRY(Exported exported, read());
     EtRecord* record = options_.etrecord.empty() ? nullptr : &record_;
     TRY(Compiled compiled, lower(compiler_, std::move(exported), lower_, parts_, Rounds::Drop, record));
     std::ranges::move(compiled.report.times, std::back_inserter(times_));
@@ -241,15 +265,9 @@ class Compilation {
     return check_requirements(options_.requirements, asked);
   }
 
-  Result<Exported> read_inputs() {
-    if (options_.input.empty() && options_.methods.empty())
-      return failure("usage", "", "there is no program to compile");
-    TRY(Exported exported, read_programs());
-    if (!options_.calibrate.empty()) lower_.calibrations.clear();
-    for (const auto& [method, file] : options_.calibrate) {
-      TRY(NamedArrays arrays, read_npz(file));
-      lower_.calibrations.push_back({.method = method, .name = file, .arrays = std::move(arrays)});
-    }
+  Result<Exported> read() {
+    TRY(Exported exported, read_programs(compiler_, options_));
+    TRY_STATUS(read_samples(options_, lower_));
     for (const TestCaseFiles& test : options_.bundle) {
       TRY(bundled_.emplace_back().inputs, read_npz(test.inputs));
       if (!test.expected.empty()) {
@@ -260,19 +278,6 @@ class Compilation {
     timer_.done("read");
     TRY_STATUS(report_step(lower_.observe, "read", exported.program()));
     return exported;
-  }
-
-  Result<Exported> read_programs() const {
-    std::vector<std::pair<std::string, Exported>> methods;
-    std::optional<Exported> first;
-    if (!options_.input.empty()) {
-      TRY(first, compiler_.load(options_.input));
-    }
-    for (const auto& [name, file] : options_.methods) {
-      TRY(Exported method, compiler_.load(file));
-      methods.emplace_back(name, std::move(method));
-    }
-    return first ? compiler_.join(*std::move(first), std::move(methods)) : compiler_.join(std::move(methods));
   }
 
   void describe(Report& report) const {
@@ -418,6 +423,13 @@ class Compilation {
 };
 
 }  // namespace
+
+Result<Exported> read_inputs(const Compiler& compiler, CompileOptions& options) {
+  return guarded([&]() -> Result<Exported> {
+    TRY_STATUS(read_samples(options, options.lower));
+    return read_programs(compiler, options);
+  });
+}
 
 Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, const LowerOptions& options,
                                   ReportParts parts) {

@@ -103,13 +103,16 @@ std::vector<BackendRecipe> recipes() {
 }  // namespace
 
 void register_backend(Registry& registry) {
-  Status added = registry.add({.name = "xnnpack",
-                               .description = "ExecuTorch's XnnpackBackend: f32, f16 and quantized, on CPUs",
-                               .backend = std::make_unique<XnnpackBackend>(),
-                               .make_partitioner = make_xnnpack_partitioner,
-                               .support = support_rows,
-                               .options = option_meanings(),
-                               .recipes = recipes()});
+  Status added = registry.add(
+      {.name = "xnnpack",
+       .description = "ExecuTorch's XnnpackBackend: f32, f16 and quantized, on CPUs",
+       .backend = std::make_unique<XnnpackBackend>(),
+       .make_partitioner = make_xnnpack_partitioner,
+       .support = support_rows,
+       .options = option_meanings(),
+       .recipes = recipes(),
+       .tunable = {
+           {"layer_norm", "true"}, {"layer_norm", "false"}, {"repeats", "true"}, {"repeats", "false"}}});
   CHECK(added.has_value());
 }
 

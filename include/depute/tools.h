@@ -7,3 +7,4 @@
 #include "depute/tools/lock.h"
 #include "depute/tools/profile.h"
 #include "depute/tools/report.h"
+#include "depute/tools/tuned_plan.h"

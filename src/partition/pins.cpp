@@ -15,8 +15,21 @@
 namespace depute {
 namespace {
 
+std::string_view take_part(std::string_view& path) {
+  const std::string_view part = path.substr(0, path.find('.'));
+  path.remove_prefix(std::min(part.size() + 1, path.size()));
+  return part;
+}
+
+// A part of `path` that is * stands for any part of the name.
 bool is_below(std::string_view name, std::string_view path) {
-  return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
+  while (!path.empty()) {
+    if (name.empty()) return false;
+    const std::string_view part = take_part(name);
+    const std::string_view wanted = take_part(path);
+    if (wanted != "*" && wanted != part) return false;
+  }
+  return true;
 }
 
 bool is_in_module(const Node& node, std::string_view path) {

@@ -33,10 +33,17 @@ Registered& registered() {
   return *all;
 }
 
+enum class Interrupt : std::uint8_t { Ends, Watched, Seen };
+std::atomic<Interrupt> interrupt = Interrupt::Ends;
+
 void wait_for(sigset_t signals) {
   int number = 0;
-  while (sigwait(&signals, &number) != 0) continue;
-  end_by_signal(number);
+  while (true) {
+    if (sigwait(&signals, &number) != 0) continue;
+    Interrupt watched = Interrupt::Watched;
+    if (number == SIGINT && interrupt.compare_exchange_strong(watched, Interrupt::Seen)) continue;
+    end_by_signal(number);
+  }
 }
 
 // A mapped file that another process cuts has no bytes at its old addresses any more. The signal comes to the
@@ -140,6 +147,18 @@ void clean_up_on_signals() {
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails instead
     std::signal(SIGPIPE, SIG_IGN);  // so does a write to a closed pipe
   });
+}
+
+InterruptWatch::InterruptWatch() {
+  interrupt = Interrupt::Watched;
+}
+
+InterruptWatch::~InterruptWatch() {
+  interrupt = Interrupt::Ends;
+}
+
+bool InterruptWatch::is_interrupted() const {
+  return interrupt == Interrupt::Seen;
 }
 
 }  // namespace depute

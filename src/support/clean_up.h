@@ -39,4 +39,15 @@ void run_clean_ups();
 // Call it before any other thread is started.
 void clean_up_on_signals();
 
+// While one lives, the first SIGINT does not end the process: work that has a result so far can end with it. The second one does.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  bool is_interrupted() const;
+};
+
 }  // namespace depute

@@ -437,7 +437,6 @@ Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests, co
     std::string program = request.program;
     if (!program.empty()) {
       request.name = worker_name(program.c_str());
-      request.program.clear();
       if (!is_program(program))
         return failure("usage", "--backend", fmt::format("'{}' is not an executable program", program));
     } else if (compiler.registry().find(request.name) == nullptr) {

@@ -76,7 +76,8 @@ Result<int> run_explain(const ExplainArguments& arguments, Compiler& compiler) {
 
 std::vector<Option> explain_options(ExplainArguments& arguments) {
   return joined(request_options(arguments.request),
-                {{"--node", &arguments.node, "Only this node", "NAME"},
+                {plan_option(arguments.request),
+                 {"--node", &arguments.node, "Only this node", "NAME"},
                  {"--lock", &arguments.lock,
                   "Also tell whether the plan is that of this lock, else exit code 3", "FILE"},
                  color_option(arguments.color),

@@ -5,16 +5,6 @@
 namespace depute {
 namespace {
 
-std::string request_text(const BackendRequest& request) {
-  std::string text = request.method.empty() ? request.name : request.method + ":" + request.name;
-  char separator = ':';
-  for (const auto& [key, value] : request.options) {
-    text += fmt::format("{}{}={}", separator, key, value);
-    separator = ',';
-  }
-  return text;
-}
-
 // Omits the ends that the bound does not restrict.
 std::string bound_text(const Range& range) {
   std::string text;
@@ -26,15 +16,28 @@ std::string bound_text(const Range& range) {
 
 }  // namespace
 
-std::string backend_flags(const LowerOptions& options) {
+std::string backend_argument(const BackendRequest& request, bool has_names) {
+  const bool is_program = !has_names && !request.program.empty();
+  const std::string name = is_program ? "exec:" + request.program : request.name;
+  std::string text = request.method.empty() ? name : request.method + ":" + name;
+  char separator = ':';
+  for (const auto& [key, value] : request.options) {
+    text += fmt::format("{}{}={}", separator, key, value);
+    separator = ',';
+  }
+  return text;
+}
+
+std::string shell_word(std::string text) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+  return text.find_first_not_of(plain) == text.npos ? text : "'" + text + "'";
+}
+
+std::string backend_flags(const LowerOptions& options) {
   std::string text;
-  for (const BackendRequest& request : options.backends) {
-    std::string argument = request_text(request);
-    if (argument.find_first_not_of(plain) != argument.npos) argument = "'" + argument + "'";
-    text += (text.empty() ? "--backend " : " --backend ") + argument;
-  }
+  for (const BackendRequest& request : options.backends)
+    text += (text.empty() ? "--backend " : " --backend ") + shell_word(backend_argument(request, true));
   return options.joint_planning ? text + " --together" : text;
 }
 
@@ -48,7 +51,7 @@ std::vector<std::string> deciding_options(const LowerOptions& options) {
   for (const auto& [size, range] : options.bounds)
     texts.push_back(fmt::format("--bound {}={}", size, bound_text(range)));
   for (const BackendRequest& request : options.backends)
-    texts.push_back("--backend " + request_text(request));
+    texts.push_back("--backend " + backend_argument(request, true));
   if (options.joint_planning) texts.emplace_back("--together");
   return texts;
 }

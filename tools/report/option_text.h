@@ -11,6 +11,13 @@
 
 namespace depute {
 
+// Returns the argument of --backend that parse_backend_argument() reads. A backend that is a program has its path, or with `has_names` its
+// name.
+std::string backend_argument(const BackendRequest& request, bool has_names = false);
+
+// Quotes a text with special characters for a shell.
+std::string shell_word(std::string text);
+
 // Returns the backend options of the command line. Arguments with special characters are quoted for a shell.
 std::string backend_flags(const LowerOptions& options);
 

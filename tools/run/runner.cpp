@@ -33,7 +33,7 @@ std::string library_folder() {
   return fs::path(info.dli_fname).parent_path().string();
 }
 
-std::string find_runner() {
+std::string runner_path() {
   std::vector<std::string> folders = {own_folder(), library_folder()};
   const char* path = std::getenv("PATH");
   for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
@@ -66,12 +66,17 @@ Status use_runtime(const std::string& folder) {
 
 }  // namespace
 
-Result<int> become_runner(const std::string& runtime, std::span<char*> words) {
-  const std::string runner = find_runner();
+Result<std::string> find_runner(const std::string& runtime) {
+  std::string runner = runner_path();
   if (runner.empty())
     return failure("run", "", "there is no depute-run beside depute or on PATH",
                    "`make runtime` in Depute's folder builds it with the runtime of the executorch wheel");
   if (!runtime.empty()) TRY_STATUS(use_runtime(runtime));
+  return runner;
+}
+
+Result<int> become_runner(const std::string& runtime, std::span<char*> words) {
+  TRY(const std::string runner, find_runner(runtime));
   std::vector<char*> all = {const_cast<char*>(runner.c_str())};
   all.insert(all.end(), words.begin(), words.end());
   all.push_back(nullptr);

@@ -6,7 +6,8 @@
 //   --backend xnnpack:off=node:relu_1            all nodes but the one that defines %relu_1
 //   --backend xnnpack:off=op:gelu,off=name:attn_.*_mask
 //
-//   module:PATH   nodes of the module PATH and its submodules; also written PATH or PATH.*
+//   module:PATH   nodes of the module PATH and its submodules; also written PATH or PATH.*; the part * stands
+//                 for any part: layers.*.mlp
 //   node:NAME     the node that defines the value NAME
 //   name:REGEX    nodes that define a value whose whole name matches REGEX (ECMAScript, without counts and
 //                 back references)

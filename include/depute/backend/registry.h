@@ -64,6 +64,8 @@ struct BackendEntry {
   // and for hardware that few machines have.
   bool is_recommended = true;
   std::vector<BackendRecipe> recipes = {};
+  // Options, key and value, that change how fast delegates are, but not what they compute: `depute tune` tries them.
+  std::vector<std::pair<std::string, std::string>> tunable = {};
   // Tells what this machine lacks to preprocess: "Arm's Vela (pip install ...)". Null or an empty text: nothing.
   std::function<std::string()> missing = {};
 

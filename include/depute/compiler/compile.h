@@ -62,6 +62,9 @@ DEPUTE_API Status check_reports(const std::vector<std::string>& reports);
 // True if an output goes to standard output, so that messages must go to standard error.
 DEPUTE_API bool writes_standard_output(const CompileOptions& options);
 
+// Reads the model, its further methods, and the sample inputs, which options.lower gets.
+DEPUTE_API Result<Exported> read_inputs(const Compiler& compiler, CompileOptions& options);
+
 // Calls the steps of Compiler::lower() and reports them, with their times.
 DEPUTE_API Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported,
                                              const LowerOptions& options, ReportParts parts = {});

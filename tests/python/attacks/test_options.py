@@ -13,7 +13,7 @@ from measure import ALL, SANITIZED, measured
 
 pytestmark = pytest.mark.long
 
-COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "check", "run", "profile", "backends", "replay", "completion", "man")
+COMMANDS = ("lower", "explain", "doctor", "show", "size", "diff", "extract", "graph", "payload", "check", "run", "tune", "profile", "backends", "replay", "completion", "man")
 COUNT = 4_000 if ALL and not SANITIZED else 400
 CODES = (0, 1, 2, 3)
 WORDS = (
@@ -33,7 +33,7 @@ def options_of(command: str) -> tuple[str, ...]:
 def command_line(number: int) -> list[str]:
     dice = random.Random(number)
     command = dice.choice(COMMANDS)
-    line = [command]
+    line = [command, "--budget", "1s"] if command == "tune" else [command]
     models = (str(sample("mlp")), str(sample("dynamic")), str(sample("multi")), *WORDS)
     for _ in range(dice.choice((0, 1, 1, 1, 2, 3))):
         line.append(dice.choice(models[:3]) if dice.random() < 0.8 else dice.choice(models))

@@ -32,7 +32,7 @@ def test_unknown_command_names_the_known_ones():
     run = depute("melt", MLP)
     assert run.stderr.splitlines() == [
         "error[usage]: there is no command 'melt'",
-        "  help: the commands are lower, explain, doctor, show, size, diff, extract, graph, payload, check, run, profile, backends, verify, replay, test-backend, completion, man",
+        "  help: the commands are lower, explain, doctor, show, size, diff, extract, graph, payload, check, run, tune, profile, backends, verify, replay, test-backend, completion, man",
     ]
 
 

@@ -17,7 +17,7 @@ MLP = sample("mlp")
         (("lower", MLP, "--reprot=r.json"), "did you mean --report?"),
         (("explian", MLP), "did you mean explain?"),
         (("--backend", "xnnpack", "lower", MLP), "is before the command"),
-        ((MLP,), "the commands are lower, explain, doctor, show, size, diff, extract, graph, payload, check, run, profile, backends, verify, replay, test-backend, completion, man"),
+        ((MLP,), "the commands are lower, explain, doctor, show, size, diff, extract, graph, payload, check, run, tune, profile, backends, verify, replay, test-backend, completion, man"),
         (("verify", MLP), "PTE is required"),
         (("verify", MLP, "m.pte", "--tolerance", "x"), "'x' is not a number of 0 or more"),
         (("lower", MLP, MLP), "mlp.pt2"),

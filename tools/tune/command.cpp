@@ -1,0 +1,202 @@
+// depute tune: finds the fastest way to delegate a program by running candidates, and writes it as a plan, as a program, or both.
+//
+//   depute tune model.pt2 --backend xnnpack --inputs x.npz --plan plan.json -o model.pte
+//   depute lower model.pt2 --plan plan.json -o model.pte                                   the same bytes
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/backend_argument.h"
+#include "cli/commands.h"
+#include "cli/progress_line.h"
+#include "cli/request.h"
+#include "read/npz.h"
+#include "support/clean_up.h"
+#include "support/number_text.h"
+#include "support/output_set.h"
+#include "support/try.h"
+#include "tools/run/runner.h"
+#include "tools/tune/tune.h"
+
+namespace depute {
+namespace {
+
+struct TuneArguments {
+  RequestArguments request;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string plan;
+  std::string runner;
+  std::string runtime;
+  std::string budget = "60s";
+  std::string color = "auto";
+  std::uint64_t top = 10;
+  int threads = 0;
+  bool json = false;
+};
+
+// "90", "90s", "5m" or "2h".
+Result<std::chrono::milliseconds> parse_duration(std::string_view option, const std::string& text) {
+  constexpr std::pair<char, int> units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+  constexpr std::uint64_t max_seconds = 1'000'000;
+  std::string_view digits = text;
+  std::uint64_t seconds = 1;
+  for (const auto& [unit, length] : units) {
+    if (!text.ends_with(unit)) continue;
+    seconds = static_cast<std::uint64_t>(length);
+    digits.remove_suffix(1);
+  }
+  const auto number = whole_number(digits);
+  if (number && *number > 0 && *number <= max_seconds / seconds)
+    return std::chrono::seconds(*number * seconds);
+  return failure("usage", option, fmt::format("'{}' is not a time", text), "for example 90s, 5m or 2h");
+}
+
+// Files of inputs by method, in the order in which they were given.
+Result<std::vector<MeasuredMethod>> parse_inputs(const TuneArguments& arguments) {
+  std::vector<MeasuredMethod> methods;
+  for (const std::string& text : arguments.inputs) {
+    TRY(auto method_and_file, parse_arrays_argument("--inputs", text));
+    auto& [method, file] = method_and_file;
+    if (method.empty()) method = "forward";
+    TRY(const NamedArrays arrays, read_npz(file));
+    auto found = std::ranges::find(methods, method, &MeasuredMethod::name);
+    if (found == methods.end()) found = methods.insert(found, {.name = std::move(method), .inputs = {}});
+    found->inputs.push_back(std::move(file));
+  }
+  return methods;
+}
+
+// The words before the program's path. A command of the user's may have arguments, as in a shell.
+Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) {
+  if (!arguments.runner.empty())
+    return std::vector<std::string>{"/bin/sh", "-c", arguments.runner + " \"$@\"", arguments.runner};
+  TRY(const std::string program, find_runner(arguments.runtime));
+  return std::vector<std::string>{program, "run"};
+}
+
+// Nothing is measured for an output that cannot be written.
+Status check_outputs(const TuneArguments& arguments) {
+  OutputSet outputs;
+  for (const std::string& input : arguments.inputs) outputs.add_input(input.substr(input.find('=') + 1));
+  if (!arguments.request.model.empty()) outputs.add_input(arguments.request.model);
+  if (!arguments.output.empty()) TRY_STATUS(outputs.reserve("-o", arguments.output));
+  if (!arguments.plan.empty()) TRY_STATUS(outputs.reserve("--plan", arguments.plan));
+  return {};
+}
+
+TunedPlan tuned_plan(const TuneArguments& arguments, const Tuned& tuned) {
+  return {.backends = tuned.best.arguments(),
+          .together = tuned.best.is_joint,
+          .model = arguments.request.model,
+          .runner = arguments.runner.empty() ? "depute run" : arguments.runner,
+          .threads = static_cast<std::uint64_t>(arguments.threads),
+          .inputs = arguments.inputs,
+          .ns = tuned.ns,
+          .static_ns = tuned.static_ns,
+          .tried = tuned.trials};
+}
+
+class Progress {
+ public:
+  explicit Progress(std::chrono::milliseconds budget) : end_(std::chrono::steady_clock::now() + budget) {}
+
+  void show(const TuneProgress& progress) {
+    const auto left =
+        std::chrono::ceil<std::chrono::seconds>(end_ - std::chrono::steady_clock::now()).count();
+    constexpr double ns_per_millisecond = 1e6;
+    line_.show(fmt::format("{} tried, the best takes {:.3f} ms ({:.2f} times as fast), {} s left",
+                           plural(progress.measured, "plan"),
+                           static_cast<double>(progress.ns) / ns_per_millisecond, progress.gain,
+                           std::max<std::int64_t>(left, 0)));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+  ProgressLine line_;
+};
+
+Result<Tuned> find_plan(const TuneArguments& arguments, CompileOptions& options, Compiler& compiler) {
+  TuneOptions tuning;
+  TRY(tuning.budget, parse_duration("--budget", arguments.budget));
+  TRY(tuning.meter.command, runner_command(arguments));
+  TRY(tuning.meter.methods, parse_inputs(arguments));
+  tuning.meter.threads = arguments.threads;
+  TRY_STATUS(check_outputs(arguments));
+  TRY_STATUS(prepare_request(arguments.request, options, compiler));
+  TRY(const Exported exported, read_inputs(compiler, options));
+  const DelegationPlan asked{.backends = options.lower.backends, .is_joint = options.lower.joint_planning};
+  tuning.lower = options.lower;
+  tuning.write = options.write;
+  Progress progress(tuning.budget);
+  tuning.progress = [&](const TuneProgress& step) { progress.show(step); };
+  const InterruptWatch watch;
+  tuning.is_stopped = [&] { return watch.is_interrupted(); };
+  TRY(const Exported quantized, compiler.quantize(exported, options.lower));
+  return tune(compiler, quantized, asked, tuning);
+}
+
+Result<int> run_tune(const TuneArguments& arguments, Compiler& compiler) {
+  TRY(CompileOptions options, read_request(arguments.request));
+  if (options.lower.backends.empty())
+    return failure("usage", "--backend", "no backend is named",
+                   "name all that may take parts of the program, once each");
+  if (arguments.request.model == "-")
+    return failure("usage", "MODEL", "a model from standard input can be read only once", "give a file");
+  if (arguments.json && is_standard_output(arguments.plan))
+    return failure("usage", "--json", "standard output has the plan already");
+  TRY(const Tuned tuned, find_plan(arguments, options, compiler));
+  const std::string plan = tuned_plan_json(tuned_plan(arguments, tuned));
+  if (!arguments.output.empty()) {
+    options.output = arguments.output;
+    options.lower = tuned.best.applied_to(options.lower);
+    TRY(const Compiled compiled, compile(compiler, options));
+  }
+  if (!arguments.plan.empty()) {
+    OutputSet outputs;
+    TRY_STATUS(outputs.write(arguments.plan, plan));
+    TRY_STATUS(outputs.put_in_place());
+  }
+  std::FILE* stream =
+      is_standard_output(arguments.plan) || is_standard_output(arguments.output) ? stderr : stdout;
+  return print_to(
+      stream, arguments.json ? plan : tune_text(tuned, arguments.top, has_color(stream, arguments.color)));
+}
+
+std::vector<Option> tune_options(TuneArguments& arguments) {
+  return joined(request_options(arguments.request),
+                {
+                    {"--inputs", &arguments.inputs,
+                     "[METHOD=]FILE.npz: inputs to measure with, for `depute run`; by default random ones "
+                     "for each method. Each FILE is a call",
+                     "FILE.npz"},
+                    {"-o,--output", &arguments.output, "Also write the fastest program", "FILE"},
+                    {"--plan", &arguments.plan,
+                     "Write the plan, for `depute lower --plan`, with all measurements", "FILE"},
+                    {.names = "--threads",
+                     .target = &arguments.threads,
+                     .help = "Threads of the runtime, which otherwise chooses",
+                     .value = "N",
+                     .range = {{1, 1024}}},
+                    {"--budget", &arguments.budget,
+                     "Time for measuring, for example 90s or 5m; by default 60s", "TIME"},
+                    {"--runner", &arguments.runner,
+                     "A command that executes a .pte in place of `depute run`, on another device for "
+                     "instance; it gets the same words",
+                     "COMMAND"},
+                    runtime_option(arguments.runtime),
+                    top_option(arguments.top, "Plans to list, by default 10; 0: all"),
+                    color_option(arguments.color),
+                    {"--json", &arguments.json, "Print the plan as JSON"},
+                });
+}
+
+}  // namespace
+
+Command tune_command(Compiler& compiler) {
+  return make_command<TuneArguments>(
+      "tune", "Find the fastest way to delegate a program, by running candidates", tune_options,
+      [&compiler](const TuneArguments& arguments) { return run_tune(arguments, compiler); });
+}
+
+}  // namespace depute

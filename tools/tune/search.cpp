@@ -1,0 +1,297 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "depute/tools/report.h"
+#include "plan/plan.h"
+#include "support/guarded.h"
+#include "support/hasher.h"
+#include "support/mapped_file.h"
+#include "support/temporary_folder.h"
+#include "support/try.h"
+#include "tools/tune/moves.h"
+#include "tools/tune/tune.h"
+
+namespace depute {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// A turn makes calls for about this time, which makes a start of a process worth it.
+constexpr double turn_ns = 1.5e8;
+constexpr std::uint64_t max_repeat = 200;
+// A comparison runs both plans in turns, so many times. A change that loses two turns is not kept.
+constexpr int turns = 5;
+constexpr int turns_to_keep = 7;
+constexpr int max_losses = 1;
+// A change is kept if it takes at most this part of the time, and compared in more turns only if the first one says so, too.
+constexpr double faster = 0.98;
+// Static plans within this factor of the fastest are compared in turns.
+constexpr double near = 1.25;
+// A plan that takes so many times as long as the fastest one need not end.
+constexpr int hopeless = 3;
+constexpr milliseconds first_limit = std::chrono::minutes(10);
+constexpr milliseconds spare_time = std::chrono::seconds(1);
+
+// Errors in what a command printed have a place in it.
+std::string reason_of(const Diagnostic& error) {
+  return error.code == "tune" ? error.message : fmt::format("{}: {}", error.where, error.message);
+}
+
+// A plan with its program.
+struct Candidate {
+  DelegationPlan plan;
+  std::string file;              // .pte
+  std::size_t trial = 0;         // in Tuned::trials
+  std::uint64_t ns = 0;          // the smallest of all turns; 0: not measured
+  milliseconds process{};        // of the last turn
+  std::optional<Report> report;  // none: it is not tried again
+};
+
+class PlanSearch {
+ public:
+  PlanSearch(const Compiler& compiler, const Exported& exported, const TuneOptions& options,
+             TemporaryFolder folder)
+      : compiler_(compiler),
+        exported_(exported),
+        options_(options),
+        folder_(std::move(folder)),
+        end_(steady_clock::now() + options.budget) {}
+
+  Result<Tuned> run(const DelegationPlan& asked) {
+    TRY_STATUS(try_static_plans(asked));
+    Candidate* best_static = best_;
+    bool is_better = true;
+    while (is_better && !is_over()) {
+      TRY(is_better, try_changes());
+    }
+    tuned_.is_complete = !is_better;
+    if (best_ != best_static && !is_stopped()) {
+      TRY(const double ratio, compare(*best_, *best_static, turns, turns));
+      if (ratio >= 1) best_ = best_static;
+    }
+    tuned_.best = best_->plan;
+    tuned_.ns = best_->ns;
+    tuned_.best_static = best_static->plan;
+    tuned_.static_ns = best_static->ns;
+    return std::move(tuned_);
+  }
+
+ private:
+  bool is_stopped() const { return options_.is_stopped && options_.is_stopped(); }
+  bool is_over() const { return steady_clock::now() >= end_ || is_stopped(); }
+  TunedTrial& trial_of(const Candidate& candidate) { return tuned_.trials[candidate.trial]; }
+
+  // --- programs
+
+  // Lowers a plan. Returns null if it does not lower, or gives a program that was tried.
+  Result<Candidate*> add(DelegationPlan plan) {
+    TunedTrial trial{.backends = plan.arguments(), .together = plan.is_joint};
+    Candidate candidate{.plan = std::move(plan),
+                        .file = fmt::format("{}/{}.pte", folder_.path(), tuned_.trials.size()),
+                        .trial = tuned_.trials.size()};
+    if (Status done = lower(candidate); !done) {
+      const bool is_asked = tuned_.trials.empty();
+      if (done.error().code == "write" || done.error().code == memory_code ||
+          (is_asked && done.error().code == "usage"))
+        return Failure(done.error());
+      trial.left_out = fmt::format("does not lower: {}", done.error().message);
+      tuned_.trials.push_back(std::move(trial));
+      return nullptr;
+    }
+    TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(candidate.file));
+    trial.program = sha256(file->bytes()).hex();
+    if (!programs_.insert(trial.program).second) return nullptr;
+    tuned_.trials.push_back(std::move(trial));
+    return &candidates_.emplace_back(std::move(candidate));
+  }
+
+  Status lower(Candidate& candidate) {
+    TRY(Delegated delegated, compiler_.lower(exported_, candidate.plan.applied_to(options_.lower)));
+    candidate.report = make_report(delegated);
+    TRY(const Executable executable, to_executorch(std::move(delegated), options_.write));
+    if (meter_ == nullptr) make_meter(executable.plan());
+    TRY(const PteFile file, write_file(executable, candidate.file));
+    return {};
+  }
+
+  // Runs all methods that compute something, unless some were named.
+  void make_meter(const Plan& plan) {
+    MeterOptions options = options_.meter;
+    if (options.methods.empty()) {
+      for (const ExecutionPlan& method : plan.methods) {
+        if (!method.instructions.empty()) options.methods.push_back({.name = method.name, .inputs = {}});
+      }
+    }
+    meter_ = std::make_unique<Meter>(std::move(options));
+  }
+
+  // --- times
+
+  milliseconds limit() const {
+    return best_ == nullptr ? first_limit : best_->process * hopeless + spare_time;
+  }
+
+  // Runs a candidate once. Returns its time; 0 if it cannot be run, or computes something else.
+  std::uint64_t take_turn(Candidate& candidate) {
+    TunedTrial& trial = trial_of(candidate);
+    const Result<Turn> turn = meter_->run(candidate.file, repeat_, limit());
+    if (!turn) {
+      if (!is_stopped()) trial.left_out = reason_of(turn.error());
+      return 0;
+    }
+    if (outputs_.empty()) outputs_ = turn->outputs;
+    const auto is_near = [](const OutputStatistics& a, const OutputStatistics& b) { return a.is_near(b); };
+    if (!turn->outputs.empty() && !std::ranges::equal(turn->outputs, outputs_, is_near)) {
+      trial.left_out = "its outputs differ from those of the plan that was asked for";
+      return 0;
+    }
+    trial.ns.push_back(turn->ns);
+    candidate.ns = candidate.ns == 0 ? turn->ns : std::min(candidate.ns, turn->ns);
+    candidate.process = turn->process;
+    report_progress();
+    return turn->ns;
+  }
+
+  // Runs both in turns. Returns the median of how long `a` takes in relation to `b`; infinity if `a` cannot be run or was slower more
+  // than `losses` times.
+  Result<double> compare(Candidate& a, Candidate& b, int count, int losses) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    std::vector<double> ratios;
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t ns_a = take_turn(a);
+      if (ns_a == 0) return never;
+      const std::uint64_t ns_b = take_turn(b);
+      if (ns_b == 0) {
+        if (is_stopped()) return never;
+        return failure("tune", b.plan.text(), "it ran before, and fails now: " + trial_of(b).left_out);
+      }
+      ratios.push_back(static_cast<double>(ns_a) / static_cast<double>(ns_b));
+      if (ratios.back() >= 1 && --losses < 0) return never;
+    }
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::ranges::nth_element(ratios, middle);
+    return *middle;
+  }
+
+  void report_progress() const {
+    if (!options_.progress || best_ == nullptr) return;
+    options_.progress({.measured = programs_.size(),
+                       .ns = best_->ns,
+                       .gain = static_cast<double>(static_ns_) / static_cast<double>(best_->ns)});
+  }
+
+  // --- steps
+
+  Status try_static_plans(const DelegationPlan& asked) {
+    std::vector<Candidate*> measured;
+    for (DelegationPlan& plan : static_plans(asked)) {
+      if (best_ != nullptr && is_over()) break;
+      TRY(Candidate * candidate, add(std::move(plan)));
+      if (candidate == nullptr || take_turn(*candidate) == 0) continue;
+      if (measured.empty()) {
+        repeat_ = std::clamp<std::uint64_t>(
+            static_cast<std::uint64_t>(turn_ns / static_cast<double>(candidate->ns)), repeat_, max_repeat);
+      }
+      measured.push_back(candidate);
+      if (best_ == nullptr || candidate->ns < best_->ns) best_ = candidate;
+    }
+    if (best_ == nullptr) return nothing_runs();
+    for (Candidate* candidate : measured) {
+      const bool is_near = static_cast<double>(candidate->ns) <= near * static_cast<double>(best_->ns);
+      if (candidate == best_ || !is_near || is_over()) continue;
+      TRY(const double ratio, compare(*candidate, *best_, turns, max_losses));
+      if (ratio < 1) best_ = candidate;
+    }
+    static_ns_ = best_->ns;
+    return {};
+  }
+
+  Failure nothing_runs() const {
+    Diagnostic error{
+        .code = "tune",
+        .message = is_stopped() ? "stopped before a plan was measured" : "no plan can be measured"};
+    for (const TunedTrial& trial : tuned_.trials)
+      error.details.push_back(
+          fmt::format("{}: {}", DelegationPlan::plan_text(trial.backends, trial.together), trial.left_out));
+    return Failure(std::move(error));
+  }
+
+  // Tries each change of the best plan in one turn, then the promising ones again, each on top of those that were kept. Returns true
+  // if one was kept.
+  Result<bool> try_changes() {
+    struct Promise {
+      double ratio;
+      PlanChange change;
+      Candidate* candidate;
+    };
+    std::vector<Promise> promises;
+    Candidate* base = best_;
+    for (PlanChange& change : changes_of(base->plan, *base->report, compiler_.registry())) {
+      if (is_over()) break;
+      TRY(Candidate * candidate, add(change.applied_to(base->plan)));
+      if (candidate == nullptr) continue;
+      TRY(const double ratio, compare(*candidate, *base, 1, 1));
+      if (ratio <= faster) {
+        promises.push_back({ratio, std::move(change), candidate});
+      } else {
+        forget(*candidate);
+      }
+    }
+    std::ranges::stable_sort(promises, {}, &Promise::ratio);
+    for (const auto& [ratio, change, alone] : promises) {
+      if (is_over()) break;
+      Candidate* candidate = alone;
+      if (best_ != base) {
+        TRY(candidate, add(change.applied_to(best_->plan)));
+      }
+      if (candidate != nullptr) TRY_STATUS(keep_if_faster(*candidate));
+    }
+    return best_ != base;
+  }
+
+  Status keep_if_faster(Candidate& candidate) {
+    TRY(const double ratio, compare(candidate, *best_, turns_to_keep, max_losses));
+    if (ratio <= faster) best_ = &candidate;
+    return {};
+  }
+
+  // Frees the program of a candidate that is not tried again.
+  void forget(Candidate& candidate) {
+    std::error_code ignored;
+    std::filesystem::remove(candidate.file, ignored);
+    candidate.report.reset();
+  }
+
+  const Compiler& compiler_;
+  const Exported& exported_;
+  const TuneOptions& options_;
+  TemporaryFolder folder_;
+  steady_clock::time_point end_;
+  std::unique_ptr<Meter> meter_;
+  std::uint64_t repeat_ = 3;
+  std::deque<Candidate> candidates_;  // their addresses stay
+  std::set<std::string> programs_;
+  std::vector<OutputStatistics> outputs_;
+  Candidate* best_ = nullptr;
+  std::uint64_t static_ns_ = 0;
+  Tuned tuned_;
+};
+
+}  // namespace
+
+Result<Tuned> tune(const Compiler& compiler, const Exported& exported, const DelegationPlan& asked,
+                   const TuneOptions& options) {
+  return guarded([&]() -> Result<Tuned> {
+    TRY(TemporaryFolder folder, TemporaryFolder::create("depute-tune"));
+    return PlanSearch(compiler, exported, options, std::move(folder)).run(asked);
+  });
+}
+
+}  // namespace depute
