@@ -101,13 +101,13 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .target = &arguments.quantize,
        .help = "KIND=SCHEME[:group=N,only=..,off=..]: quantize weights, for example linear=8da4w:group=32 or "
                "conv=8da8w; "
-               "or static: also quantize activations",
+               "or static: also quantize activations; or auto:sqnr>=30, auto:size<=12M: layer by layer",
        .value = "KIND=SCHEME",
        .may_be_empty = true,
        .words = quantize_rule_words()},
       {.names = "--calibrate",
        .target = &arguments.calibrate,
-       .help = "Sample inputs for --quantize static: arrays by input name; "
+       .help = "Sample inputs for --quantize static and auto: arrays by input name; "
                "METHOD=FILE.npz: for one method",
        .value = "FILE.npz",
        .may_be_empty = true},

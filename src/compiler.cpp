@@ -43,6 +43,7 @@ Result<Exported> read_verified(std::shared_ptr<const MappedFile> file, const Reg
 void append(QuantizeResult& to, const QuantizeResult& from) {
   to.layers.insert(to.layers.end(), from.layers.begin(), from.layers.end());
   to.left.insert(to.left.end(), from.left.begin(), from.left.end());
+  if (from.chosen) to.chosen = from.chosen;
 }
 
 // Returns the program of a stage to edit, with the ops of `registry`.

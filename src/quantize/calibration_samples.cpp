@@ -189,4 +189,31 @@ Result<std::vector<std::vector<RuntimeValue>>> calibration_samples(const Method&
   return SampleReader(method, calibration).read();
 }
 
+Status check_calibrated_methods(const Program& program, std::span<const Calibration> calibrations) {
+  std::set<std::string_view> seen;
+  for (const Calibration& calibration : calibrations) {
+    if (!calibration.method.empty() && program.find_method(calibration.method) == nullptr)
+      return failure("usage", "--calibrate", fmt::format("there is no method '{}'", calibration.method));
+    if (seen.insert(calibration.method).second) continue;
+    const std::string_view whose = calibration.method;
+    return failure("usage", "--calibrate",
+                   whose.empty() ? std::string("calibration inputs for all methods are given twice")
+                                 : fmt::format("calibration inputs for '{}' are given twice", whose));
+  }
+  return {};
+}
+
+Result<const Calibration*> calibration_of(const Method& method, std::span<const Calibration> calibrations,
+                                          std::string_view kind) {
+  const Calibration* found = nullptr;
+  for (const Calibration& calibration : calibrations) {
+    if (calibration.method == method.name.str()) return &calibration;
+    if (calibration.method.empty()) found = &calibration;
+  }
+  if (found != nullptr) return found;
+  return failure("usage", "--quantize",
+                 fmt::format("{} requires calibration inputs for the method '{}'", kind, method.name.str()),
+                 fmt::format("--calibrate {}=FILE.npz", method.name.str()));
+}
+
 }  // namespace depute

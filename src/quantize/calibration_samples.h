@@ -15,4 +15,11 @@ namespace depute {
 Result<std::vector<std::vector<RuntimeValue>>> calibration_samples(const Method& method,
                                                                    const Calibration& calibration);
 
+// Fails for a method that does not exist, or that has two calibrations.
+Status check_calibrated_methods(const Program& program, std::span<const Calibration> calibrations);
+
+// Returns the method's own calibration, or the one for all methods. Fails if there is none; `kind` is the rule that needs it.
+Result<const Calibration*> calibration_of(const Method& method, std::span<const Calibration> calibrations,
+                                          std::string_view kind);
+
 }  // namespace depute

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <optional>
 
 #include "depute/compiler/quantize.h"
 #include "depute/program/result.h"
+#include "support/number_text.h"
 #include "support/try.h"
 
 namespace depute {
@@ -33,7 +36,8 @@ constexpr std::array<Kind, 3> kinds = {{{"linear", QuantizeRule::Target::Linear}
 constexpr std::int64_t group_step = 32;
 
 constexpr std::string_view rule_examples =
-    "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, conv=8da8w, static";
+    "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, conv=8da8w, static, "
+    "auto:sqnr>=30";
 
 Failure usage_error(std::string_view text, std::string message, std::string_view hint = rule_examples) {
   return failure("usage", "--quantize", fmt::format("'{}': {}", text, message), hint);
@@ -46,6 +50,8 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
       equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
+  if (rule.target == QuantizeRule::Target::Auto)
+    return usage_error(text, fmt::format("unknown option '{}'; expected only or off", key));
   if (rule.target == QuantizeRule::Target::Static) {
     if (key == "ops") {
       if (value != "all" && value != "layers")
@@ -89,8 +95,42 @@ Status read_options(QuantizeRule& rule, std::string_view text, std::size_t colon
   return {};
 }
 
+std::optional<double> positive_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && number > 0 && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+// "sqnr>=30" or "size<=12M".
+Result<QuantizeGoal> parse_goal(std::string_view text, std::string_view goal) {
+  const std::size_t relation = std::min(goal.find_first_of("<>"), goal.size());
+  const std::string_view quantity = goal.substr(0, relation);
+  const std::string_view bound = goal.substr(std::min(relation + 2, goal.size()));
+  if (quantity == "sqnr" && goal.substr(relation).starts_with(">=")) {
+    const auto decibels = positive_number(bound);
+    if (decibels) return QuantizeGoal{.is_size = false, .bound = *decibels};
+  } else if (quantity == "size" && goal.substr(relation).starts_with("<=")) {
+    const auto bytes = bytes_of_text(bound);
+    if (bytes && *bytes > 0) return QuantizeGoal{.is_size = true, .bound = static_cast<double>(*bytes)};
+  }
+  return usage_error(text, fmt::format("'{}' is no goal", goal),
+                     "auto:sqnr>=30 (decibels) or auto:size<=12M (bytes)");
+}
+
 // A rule without a kind: static, or static:off=module:head.
 constexpr std::string_view static_scheme = "static";
+constexpr std::string_view auto_scheme = "auto";
+
+Result<QuantizeRule> parse_auto_rule(std::string_view text) {
+  QuantizeRule rule{
+      .target = QuantizeRule::Target::Auto, .scheme = std::string(auto_scheme), .text = std::string(text)};
+  const std::size_t start = std::min(auto_scheme.size() + 1, text.size());
+  const std::size_t end = text.find(',', start);
+  TRY(rule.goal, parse_goal(text, text.substr(start, end - start)));
+  TRY_STATUS(read_options(rule, text, end));
+  return rule;
+}
 
 }  // namespace
 
@@ -103,6 +143,8 @@ std::vector<std::string> quantize_rule_words() {
     }
   }
   words.emplace_back(static_scheme);
+  words.emplace_back(fmt::format("{}:sqnr>=30", auto_scheme));
+  words.emplace_back(fmt::format("{}:size<=12M", auto_scheme));
   return words;
 }
 
@@ -116,8 +158,9 @@ Result<QuantizeRule> parse_quantize_rule(std::string_view text) {
       return usage_error(text, "activations of 16 bits require ops=all", "static:ops=all,activations=16");
     return rule;
   }
+  if (text.substr(0, text.find(':')) == auto_scheme) return parse_auto_rule(text);
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return usage_error(text, "expected KIND=SCHEME or static");
+  if (equals == std::string_view::npos) return usage_error(text, "expected KIND=SCHEME, static or auto:GOAL");
   const std::string_view target = text.substr(0, equals);
   const auto* kind = std::ranges::find(kinds, target, &Kind::name);
   if (kind == kinds.end()) {

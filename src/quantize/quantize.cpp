@@ -15,6 +15,7 @@
 
 #include "depute/program/builder.h"
 #include "normalize/passes.h"
+#include "quantize/choose_rules.h"
 #include "quantize/constants.h"
 #include "quantize/dynamic_convolutions.h"
 #include "quantize/layers.h"
@@ -342,6 +343,7 @@ std::string_view name_of(Target target) {
     case Target::Convolution:
       return "convolution";
     case Target::Static:
+    case Target::Auto:
       return "layer";
   }
   return "layer";
@@ -410,7 +412,7 @@ Status run_static(Program& program, std::span<const QuantizeRule> rules, int job
   if (rule == rules.end()) {
     if (calibrations.empty()) return {};
     return failure("usage", "--calibrate", "calibration inputs are given, but no rule uses them",
-                   "--quantize static");
+                   "--quantize static, or auto:sqnr>=30");
   }
   for (const QuantizeRule& each : rules) {
     if (each.target != Target::Static) continue;
@@ -450,6 +452,19 @@ Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> 
   QuantizeResult result;
   for (const QuantizeRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
   if (!rules.empty()) TRY_STATUS(make_functional(program));
+  std::vector<QuantizeRule> chosen;
+  if (const auto found = std::ranges::find(rules, Target::Auto, &QuantizeRule::target);
+      found != rules.end()) {
+    if (rules.size() > 1)
+      return failure("usage", "--quantize",
+                     fmt::format("{} chooses the rules, so there can be no other", found->text));
+    TRY(result.chosen, choose_rules(program, *found, calibrations, jobs, progress));
+    for (const std::string& text : result.chosen->texts) {
+      TRY(chosen.emplace_back(), parse_quantize_rule(text));
+    }
+    rules = chosen;
+    calibrations = {};
+  }
   TRY_STATUS(run_static(program, rules, jobs, calibrations, progress, result));
   TRY_STATUS(run_convolutions(program, rules, jobs, result));
   if (!rules.empty()) TRY_STATUS(Quantizer(program, rules, result).run(jobs));

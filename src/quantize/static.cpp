@@ -12,6 +12,7 @@
 
 #include "depute/program/builder.h"
 #include "quantize/calibrate.h"
+#include "quantize/calibration_samples.h"
 #include "quantize/constants.h"
 #include "quantize/fold_batch_norms.h"
 #include "quantize/integer_forms.h"
@@ -136,20 +137,6 @@ Status write_products_as_linear(Program& program, Method& method,
   return {};
 }
 
-Status check_calibrated_methods(const Program& program, std::span<const Calibration> calibrations) {
-  std::set<std::string_view> seen;
-  for (const Calibration& calibration : calibrations) {
-    if (!calibration.method.empty() && program.find_method(calibration.method) == nullptr)
-      return failure("usage", "--calibrate", fmt::format("there is no method '{}'", calibration.method));
-    if (seen.insert(calibration.method).second) continue;
-    const std::string_view whose = calibration.method;
-    return failure("usage", "--calibrate",
-                   whose.empty() ? std::string("calibration inputs for all methods are given twice")
-                                 : fmt::format("calibration inputs for '{}' are given twice", whose));
-  }
-  return {};
-}
-
 // Methods are calibrated one after the other: changes to buffers carry over from one to the next.
 class StaticQuantizer {
  public:
@@ -172,7 +159,7 @@ class StaticQuantizer {
     result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
     if (plan.activations.empty()) return {};
     values_ += plan.activations.size();
-    TRY(const Calibration* calibration, inputs_of(method));
+    TRY(const Calibration* calibration, calibration_of(method, calibrations_, "static"));
     TRY(std::vector<Quantum> quanta,
         calibrate(program_, method, plan, *calibration, jobs_, state_, progress_));
     TRY_STATUS(write_channel_weights(program_, method, weights_, plan.weights, "static", jobs_, result_));
@@ -182,19 +169,6 @@ class StaticQuantizer {
   std::size_t values() const { return values_; }
 
  private:
-  // Returns the method's own calibration, or the one for all methods.
-  Result<const Calibration*> inputs_of(const Method& method) const {
-    const Calibration* found = nullptr;
-    for (const Calibration& calibration : calibrations_) {
-      if (calibration.method == method.name.str()) return &calibration;
-      if (calibration.method.empty()) found = &calibration;
-    }
-    if (found != nullptr) return found;
-    return failure("usage", "--quantize",
-                   fmt::format("static requires calibration inputs for the method '{}'", method.name.str()),
-                   fmt::format("--calibrate {}=FILE.npz", method.name.str()));
-  }
-
   Program& program_;
   std::span<const Calibration> calibrations_;
   const QuantizeRule& rule_;

@@ -28,6 +28,9 @@ double percent(std::uint64_t part, std::uint64_t whole, double of_nothing = 0);
 // The number that the whole text is, in decimal digits.
 std::optional<std::uint64_t> whole_number(std::string_view text);
 
+// "4096", "500M", "20G"; K, M, G and T are powers of 1024. Nothing for other text and for sizes beyond 64 bits.
+std::optional<std::uint64_t> bytes_of_text(std::string_view text);
+
 // How many of `count` entries a list of at most `top` entries has; 0: all.
 std::size_t shown_of(std::size_t count, std::size_t top);
 

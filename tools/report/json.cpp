@@ -57,6 +57,11 @@ void fields(FieldWriter& visit, const QuantizedLayer& layer) {
   visit("sqnr_db", std::isfinite(layer.sqnr) ? std::optional(layer.sqnr) : std::nullopt);
 }
 
+void fields(FieldWriter& visit, const AutoRules& chosen) {
+  visit("rules", chosen.texts, "bytes", chosen.bytes, "float_bytes", chosen.float_bytes, "sqnr_db",
+        std::isfinite(chosen.sqnr) ? std::optional(chosen.sqnr) : std::nullopt);
+}
+
 void fields(FieldWriter& visit, const IntegerTensor& tensor) {
   visit("method", tensor.method, "kind", tensor.is_input ? "input" : "output", "index", tensor.index, "value",
         tensor.value, "dtype", name(tensor.dtype), "scale", tensor.scale, "zero_point", tensor.zero_point,

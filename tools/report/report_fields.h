@@ -44,6 +44,7 @@ void fields(FieldWriter& visit, const BoundaryReport& boundary);
 void fields(FieldWriter& visit, const Split& split);
 void fields(FieldWriter& visit, const RefusalReport& refusal);
 void fields(FieldWriter& visit, const QuantizedLayer& layer);
+void fields(FieldWriter& visit, const AutoRules& chosen);
 void fields(FieldWriter& visit, const IntegerTensor& tensor);
 void fields(FieldWriter& visit, const Tap& tap);
 void fields(FieldWriter& visit, const CacheUse& cache);
@@ -66,6 +67,7 @@ void report_fields(auto& visit, auto& report, auto&& nodes) {
                 report.quantized.left, "integer_io", report.quantized.integer_io, "taps", report.taps,
                 "cache", report.cache, "notes", report.notes, "unmet", report.unmet, "lock_changes",
                 report.lock_changes, "times_ms", report.times);
+  if (report.quantized.chosen) visit.derived("chosen_rules", *report.quantized.chosen);
 }
 
 void fields(auto& visit, Report& report) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "depute/program/result.h"
+#include "support/number_text.h"
 #include "support/trim.h"
 #include "support/wildcard.h"
 
@@ -56,7 +57,7 @@ Unit unit_of(Quantity quantity) {
 std::optional<double> parse_bound(std::string_view text, Unit unit) {
   if (unit == Unit::Percent && text.ends_with('%')) text.remove_suffix(1);
   if (unit == Unit::Bytes) {
-    if (auto bytes = parse_byte_size(text)) return static_cast<double>(*bytes);
+    if (auto bytes = bytes_of_text(text)) return static_cast<double>(*bytes);
   }
   double bound = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bound);
@@ -297,6 +298,10 @@ std::vector<std::string> unmet(const Report& report, const std::vector<Requireme
     if (!fault.empty()) lines.push_back(fmt::format("{} ({})", requirement.text, fault));
   }
   return lines;
+}
+
+std::optional<std::uint64_t> parse_byte_size(std::string_view text) {
+  return bytes_of_text(text);
 }
 
 }  // namespace depute

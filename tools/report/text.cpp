@@ -78,6 +78,12 @@ void add_rules(const Report& report, doc::Document& document) {
 
 // Prints the noisiest layer only, or all layers with `verbose`.
 void add_quantized(const QuantizeResult& quantized, bool verbose, doc::Document& document) {
+  if (quantized.chosen) {
+    const AutoRules& chosen = *quantized.chosen;
+    document.print("Chosen for {} of weights instead of {}, and {:.1f} dB of signal to noise in the outputs:",
+                   bytes_text(chosen.bytes), bytes_text(chosen.float_bytes), chosen.sqnr);
+    for (const std::string& text : chosen.texts) document.print("  --quantize {}", text);
+  }
   if (quantized.layers.empty()) return;
   std::uint64_t float_bytes = 0;
   std::uint64_t integer_bytes = 0;

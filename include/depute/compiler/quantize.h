@@ -17,6 +17,10 @@
 //   static:ops=all             all ops that can be computed with integers, for processors without floats
 //   static:activations=16      with ops=all: activations of 16 bits
 //
+//   auto:sqnr>=30              rules for each layer: the fewest bytes with at least this signal-to-noise
+//                              ratio of the outputs, in decibels, on calibration inputs
+//   auto:size<=12M             the least noise with at most so many bytes of weights
+//
 //   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
 //                                               %y = aten.linear.default(%x, %wd, %b)
 //
@@ -26,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,8 +45,14 @@
 
 namespace depute {
 
+// What an auto rule has to reach.
+struct QuantizeGoal {
+  bool is_size = false;  // true: at most `bound` bytes; false: at least `bound` decibels
+  double bound = 0;
+};
+
 struct QuantizeRule {
-  enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static };
+  enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static, Auto };
   Target target = Target::Linear;
   int weight_bits = 8;             // 4 or 8
   bool has_dynamic_input = false;  // input rows are quantized to i8 at run time
@@ -51,8 +62,9 @@ struct QuantizeRule {
   int activation_bits = 8;         // of a static rule: 8 or 16
   bool is_optional = false;        // no error if the rule selects no layer
   Pins pins = {};
-  std::string scheme = {};  // "8da4w"
-  std::string text = {};    // as written by the user
+  std::string scheme = {};                // "8da4w"
+  std::optional<QuantizeGoal> goal = {};  // of an auto rule
+  std::string text = {};                  // as written by the user
 };
 
 // Sample inputs for static quantization: arrays by the names of the method's inputs, or arg0, arg1, ... An
@@ -81,10 +93,19 @@ struct QuantizedLayer {
   double sqnr = 0;
 };
 
+// What an auto rule became.
+struct AutoRules {
+  std::vector<std::string> texts = {};  // rules that give the same program
+  double sqnr = 0;                      // of the noisiest output, in decibels; infinite without noise
+  std::uint64_t bytes = 0;              // of all constants, with the integers of quantized layers
+  std::uint64_t float_bytes = 0;        // of all constants before
+};
+
 struct QuantizeResult {
   std::vector<QuantizedLayer> layers = {};  // in the order of the program
   // Selected layers that were not quantized, with the reason: "%linear_3: rows of 100 in groups of 32".
   std::vector<std::string> left = {};
+  std::optional<AutoRules> chosen = {};
   std::vector<IntegerTensor> integer_io = {};  // inputs and outputs that Compiler::to_edge() made integers
 };
 
@@ -94,7 +115,8 @@ using CalibrationProgress = std::function<void(std::size_t done, std::size_t sam
 // Quantizes `program`; the first rule that selects a layer applies. Weights are read once, `jobs` layers at a
 // time; their integers are computed when they are written. Only f32 weights without mutation are quantized.
 // Fails if a rule selects no layer.
-// Static rules require a calibration for each method in which they select layers; other rules accept none.
+// Static rules require a calibration for each method in which they select layers, and an auto rule, which stands alone,
+// for each method; other rules accept none.
 // During calibration, buffer contents carry over from one method to the next, in program order.
 DEPUTE_API Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules,
                                            int jobs = 1, std::span<const Calibration> calibrations = {},

@@ -123,7 +123,7 @@ def test_methods_share_integers(tmp_path):
 
 
 WRONG = {
-    "linear": "expected KIND=SCHEME or static",
+    "linear": "expected KIND=SCHEME, static or auto:GOAL",
     "lstm=8w": "'lstm' is invalid; expected one of linear, embedding, conv",
     "conv=8w": "a convolution supports the scheme 8da8w",
     "linear=9w": "'9w' is invalid; expected one of 8da8w, 8da4w, 8w, 4w",

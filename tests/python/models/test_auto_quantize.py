@@ -1,0 +1,191 @@
+"""`--quantize auto` reaches its goal in ExecuTorch's runtime, with no more bytes than the same scheme for all layers, and
+its rules as ordinary options give the same bytes."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from executorch.runtime import Runtime
+from harness import depute, lower
+from torch import nn
+
+SAMPLES = 3
+
+
+class Mixed(nn.Module):
+    """Layers of different sizes, of which some matter more to the output than others."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(40, 64)
+        self.wide = nn.Linear(64, 256)
+        self.narrow = nn.Linear(256, 64)
+        self.odd = nn.Linear(64, 40)  # its rows suit groups of 32
+        self.uneven = nn.Linear(40, 8)  # those of this one do not
+        with torch.no_grad():
+            self.narrow.weight *= 0.02
+
+    def forward(self, tokens):
+        x = self.table(tokens)
+        x = x + self.narrow(torch.relu(self.wide(x)))
+        return self.uneven(torch.tanh(self.odd(x)))
+
+
+class Tied(nn.Module):
+    """A language model whose output layer is its table."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(64, 32)
+        self.layer = nn.Linear(32, 32)
+        self.head = nn.Linear(32, 64, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, tokens):
+        return self.head(torch.relu(self.layer(self.table(tokens))))
+
+
+class Convolutions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 16, 3, padding=1)
+        self.second = nn.Conv2d(16, 32, 3, padding=1)
+        self.head = nn.Linear(32, 10)
+
+    def forward(self, x):
+        x = torch.relu(self.second(torch.relu(self.first(x))))
+        return self.head(x.mean((2, 3)))
+
+
+def tokens(count, limit):
+    return [torch.randint(0, limit, (1, count), generator=torch.Generator().manual_seed(i)) for i in range(SAMPLES)]
+
+
+def images():
+    return [torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(i)) for i in range(SAMPLES)]
+
+
+MODELS = {"mixed": (Mixed, lambda: tokens(16, 40)), "tied": (Tied, lambda: tokens(8, 64)), "convolutions": (Convolutions, images)}
+
+
+class Case:
+    def __init__(self, name, folder):
+        torch.manual_seed(0)
+        make, inputs = MODELS[name]
+        self.model, self.inputs = make().eval(), inputs()
+        self.file, self.samples, self.folder = folder / f"{name}.pt2", folder / f"{name}.npz", folder
+        torch.export.save(torch.export.export(self.model, (self.inputs[0],)), self.file)
+        np.savez(self.samples, **{f"arg0/{i}": x.numpy() for i, x in enumerate(self.inputs)})
+
+    def chosen(self, goal, *options):
+        """What the rule became, and the program."""
+        lower(self.file, self.folder / "auto.pte", "--backend", "xnnpack", "--quantize", f"auto:{goal}", "--calibrate", self.samples, "--report", self.folder / "r.json", *options)
+        return json.loads((self.folder / "r.json").read_text())["chosen_rules"], (self.folder / "auto.pte").read_bytes()
+
+    def with_rules(self, rules, *backends):
+        options = [word for rule in rules for word in ("--quantize", rule)]
+        lower(self.file, self.folder / "rules.pte", *backends, *options)
+        return (self.folder / "rules.pte").read_bytes()
+
+    def sqnr(self, program):
+        method = Runtime.get().load_program(program).load_method("forward")
+        signal = error = 0.0
+        for x in self.inputs:
+            want, got = self.model(x).double(), method.execute((x,))[0].double()
+            signal, error = signal + float((want**2).sum()), error + float(((want - got) ** 2).sum())
+        return math.inf if error == 0 else 10 * math.log10(signal / error)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def case(request, tmp_path_factory):
+    return Case(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.mark.parametrize("decibels", [10, 25, 35, 45])
+def test_noise_is_kept_below_the_goal(case, decibels):
+    run = depute("lower", case.file, "--quantize", f"auto:sqnr>={decibels}", "--calibrate", case.samples, "-o", case.folder / "a.pte", "--report", case.folder / "r.json")
+    if run.code != 0:  # nothing but floats is so exact
+        assert "no layer can be quantized with so little noise" in run.stderr and decibels > 40
+        return
+    chosen = json.loads((case.folder / "r.json").read_text())["chosen_rules"]
+    assert chosen["sqnr_db"] >= decibels
+    assert abs(case.sqnr((case.folder / "a.pte").read_bytes()) - chosen["sqnr_db"]) < 0.5  # in ExecuTorch's kernels
+    assert chosen["bytes"] < chosen["float_bytes"]
+
+
+def test_the_rules_give_the_same_bytes(case):
+    chosen, program = case.chosen("sqnr>=25")
+    assert program == case.with_rules(chosen["rules"], "--backend", "xnnpack")
+    assert case.chosen("sqnr>=25", "--jobs", "1") == (chosen, program)
+    assert case.sqnr(program) > 24  # by XNNPACK's integers, which round elsewhere
+
+
+UNIFORM = {
+    "4 bits": ("linear=8da4w:group=32", "embedding=4w:group=32", "conv=8da8w"),
+    "8 bits": ("linear=8da8w", "embedding=8w", "conv=8da8w"),
+}
+
+
+@pytest.mark.parametrize("uniform", UNIFORM)
+def test_not_worse_than_one_scheme_for_all(case, uniform):
+    """With as many bytes as one scheme for all layers takes, the noise is not larger."""
+    tied = isinstance(case.model, Tied)  # its two names for one weight count once
+    kinds = {"linear"} | ({"embedding"} if hasattr(case.model, "table") else {"conv"})
+    rules = [rule for rule in UNIFORM[uniform] if rule.split("=")[0] in kinds]
+    options = [word for rule in rules for word in ("--quantize", rule)]
+    lower(case.file, case.folder / "u.pte", *options, "--report", case.folder / "u.json")
+    layers = {layer["integer_bytes"] if tied else layer["weight"]: layer for layer in json.loads((case.folder / "u.json").read_text())["quantized"]}
+    floats = sum(parameter.numel() * 4 for parameter in case.model.parameters())
+    size = floats - sum(layer["float_bytes"] - layer["integer_bytes"] for layer in layers.values())
+    chosen, _ = case.chosen(f"size<={size}")
+    assert chosen["float_bytes"] == floats and chosen["bytes"] <= size
+    assert chosen["sqnr_db"] >= case.sqnr((case.folder / "u.pte").read_bytes()) - 0.1
+
+
+def test_tied_layers_change_together(tmp_path):
+    case = Case("tied", tmp_path)
+    chosen, _ = case.chosen("sqnr>=10")
+    schemes = {rule.split("=")[1].split(":")[0] for rule in chosen["rules"] if "linear_1" in rule or rule.startswith("embedding")}
+    assert schemes in ({"8da4w", "4w"}, {"8da8w", "8w"})
+    assert chosen["float_bytes"] == (64 * 32 + 32 * 32 + 32) * 4
+
+
+def test_excluded_layers_stay(tmp_path):
+    case = Case("mixed", tmp_path)
+    chosen, _ = case.chosen("sqnr>=10,off=module:wide,off=module:table")
+    named = {node.removeprefix("node:") for rule in chosen["rules"] for key, node in (word.split("=", 1) for word in rule.split(":", 1)[1].split(",")) if key == "only"}
+    assert named == {"linear_1", "linear_2", "linear_3"}
+
+
+MISTAKES = {
+    "sqnr": "'sqnr' is no goal",
+    "sqnr<=30": "'sqnr<=30' is no goal",
+    "sqnr>=x": "'sqnr>=x' is no goal",
+    "sqnr>=-3": "is no goal",
+    "sqnr>=inf": "is no goal",
+    "size<=": "'size<=' is no goal",
+    "size<=0": "'size<=0' is no goal",
+    "time<=3": "'time<=3' is no goal",
+    "sqnr>=30,group=32": "unknown option 'group'; expected only or off",
+    "sqnr>=30,off=module:gone": "gone",
+}
+
+
+@pytest.mark.parametrize("goal", MISTAKES)
+def test_mistakes(goal, tmp_path):
+    case = Case("mixed", tmp_path)
+    run = depute("lower", case.file, "--quantize", f"auto:{goal}", "--calibrate", case.samples, "-o", tmp_path / "m.pte")
+    assert run.code in (1, 2) and MISTAKES[goal] in run.stderr and not (tmp_path / "m.pte").exists(), run.stderr
+
+
+def test_what_cannot_be_reached(tmp_path):
+    case = Case("mixed", tmp_path)
+    for goal, words in {"size<=1K": "with all layers in their smallest form, the weights take", "sqnr>=200": "so little noise", "sqnr>=20,only=op:relu": "selects no layer"}.items():
+        run = depute("lower", case.file, "--quantize", f"auto:{goal}", "--calibrate", case.samples, "-o", tmp_path / "m.pte")
+        assert run.code == 1 and words in run.stderr, run.stderr
+    run = depute("lower", case.file, "--quantize", "auto:sqnr>=20", "-o", tmp_path / "m.pte")
+    assert run.code == 2 and "auto requires calibration inputs" in run.stderr
+    run = depute("lower", case.file, "--quantize", "auto:sqnr>=20", "--quantize", "linear=8da8w", "--calibrate", case.samples, "-o", tmp_path / "m.pte")
+    assert run.code == 2 and "there can be no other" in run.stderr
