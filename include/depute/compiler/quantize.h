@@ -16,10 +16,10 @@
 //   static:weights=tensor      the same, with one scale for each weight
 //   static:ops=all             all ops that can be computed with integers, for processors without floats
 //   static:activations=16      with ops=all: activations of 16 bits
-//
 //   auto:sqnr>=30              rules for each layer: the fewest bytes with at least this signal-to-noise
 //                              ratio of the outputs, in decibels, on calibration inputs
-//   auto:size<=12M             the least noise with at most so many bytes of weights
+//   auto:size<=12M             the least noise with at most so many bytes of weights, by the same forms of
+//                              layers
 //
 //   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
 //                                               %y = aten.linear.default(%x, %wd, %b)
