@@ -58,7 +58,6 @@ Result<std::vector<MeasuredMethod>> parse_inputs(const TuneArguments& arguments)
   for (const std::string& text : arguments.inputs) {
     TRY(auto method_and_file, parse_arrays_argument("--inputs", text));
     auto& [method, file] = method_and_file;
-    if (method.empty()) method = "forward";
     TRY(const NamedArrays arrays, read_npz(file));
     auto found = std::ranges::find(methods, method, &MeasuredMethod::name);
     if (found == methods.end()) found = methods.insert(found, {.name = std::move(method), .inputs = {}});
@@ -82,6 +81,7 @@ Status check_outputs(const TuneArguments& arguments) {
   if (!arguments.request.model.empty()) outputs.add_input(arguments.request.model);
   if (!arguments.output.empty()) TRY_STATUS(outputs.reserve("-o", arguments.output));
   if (!arguments.plan.empty()) TRY_STATUS(outputs.reserve("--plan", arguments.plan));
+  for (const std::string& report : arguments.request.reports) TRY_STATUS(outputs.reserve("--report", report));
   return {};
 }
 
@@ -116,6 +116,17 @@ class Progress {
   ProgressLine line_;
 };
 
+// Takes the rules that an auto rule became, which need not be chosen again.
+Status use_rules(const std::vector<std::string>& texts, CompileOptions& options) {
+  options.calibrate.clear();
+  options.lower.calibrations.clear();
+  options.lower.quantize.clear();
+  for (const std::string& text : texts) {
+    TRY(options.lower.quantize.emplace_back(), parse_quantize_rule(text));
+  }
+  return {};
+}
+
 Result<Tuned> find_plan(const TuneArguments& arguments, CompileOptions& options, Compiler& compiler) {
   TuneOptions tuning;
   TRY(tuning.budget, parse_duration("--budget", arguments.budget));
@@ -126,13 +137,16 @@ Result<Tuned> find_plan(const TuneArguments& arguments, CompileOptions& options,
   TRY_STATUS(prepare_request(arguments.request, options, compiler));
   TRY(const Exported exported, read_inputs(compiler, options));
   const DelegationPlan asked{.backends = options.lower.backends, .is_joint = options.lower.joint_planning};
-  tuning.lower = options.lower;
   tuning.write = options.write;
   Progress progress(tuning.budget);
   tuning.progress = [&](const TuneProgress& step) { progress.show(step); };
   const InterruptWatch watch;
   tuning.is_stopped = [&] { return watch.is_interrupted(); };
   TRY(const Exported quantized, compiler.quantize(exported, options.lower));
+  if (const auto& chosen = quantized.quantized().chosen) TRY_STATUS(use_rules(chosen->texts, options));
+  tuning.lower = options.lower;
+  tuning.lower.quantize.clear();
+  tuning.lower.calibrations.clear();
   return tune(compiler, quantized, asked, tuning);
 }
 
@@ -147,9 +161,9 @@ Result<int> run_tune(const TuneArguments& arguments, Compiler& compiler) {
     return failure("usage", "--json", "standard output has the plan already");
   TRY(const Tuned tuned, find_plan(arguments, options, compiler));
   const std::string plan = tuned_plan_json(tuned_plan(arguments, tuned));
-  if (!arguments.output.empty()) {
-    options.output = arguments.output;
-    options.lower = tuned.best.applied_to(options.lower);
+  options.output = arguments.output;
+  options.lower = tuned.best.applied_to(options.lower);
+  if (!options.output.empty() || !options.reports.empty()) {
     TRY(const Compiled compiled, compile(compiler, options));
   }
   if (!arguments.plan.empty()) {
@@ -157,14 +171,22 @@ Result<int> run_tune(const TuneArguments& arguments, Compiler& compiler) {
     TRY_STATUS(outputs.write(arguments.plan, plan));
     TRY_STATUS(outputs.put_in_place());
   }
-  std::FILE* stream =
-      is_standard_output(arguments.plan) || is_standard_output(arguments.output) ? stderr : stdout;
-  return print_to(
-      stream, arguments.json ? plan : tune_text(tuned, arguments.top, has_color(stream, arguments.color)));
+  std::FILE* stream = is_standard_output(arguments.plan) || writes_standard_output(options) ? stderr : stdout;
+  if (arguments.json) return print_to(stream, plan);
+  std::string rules;
+  if (!arguments.request.quantize.empty()) {
+    for (const QuantizeRule& rule : options.lower.quantize)
+      rules += fmt::format("Measured with --quantize {}\n", rule.text);
+  }
+  return print_to(stream, tune_text(tuned, arguments.top, has_color(stream, arguments.color)) + rules);
 }
 
 std::vector<Option> tune_options(TuneArguments& arguments) {
-  return joined(request_options(arguments.request),
+  std::vector<Option> options = request_options(arguments.request);
+  std::erase_if(options, [](const Option& option) {
+    return option.names == "--dump-after";
+  });  // each candidate has steps
+  return joined(std::move(options),
                 {
                     {"--inputs", &arguments.inputs,
                      "[METHOD=]FILE.npz: inputs to measure with, for `depute run`; by default random ones "

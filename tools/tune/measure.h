@@ -21,7 +21,7 @@ namespace depute {
 
 // A method to execute: files with the inputs of its calls, or none for one call with random inputs.
 struct MeasuredMethod {
-  std::string name;
+  std::string name;  // of TuneOptions: empty for the only method, or forward
   std::vector<std::string> inputs;
 };
 

@@ -16,6 +16,9 @@ constexpr std::size_t max_permuted = 3;
 // The part of all multiplications that is worth trying outside of any backend.
 constexpr double max_undelegated_macs = 0.05;
 
+// The only option that may be given several times.
+constexpr std::string_view off_key = "off";
+
 using Backends = std::vector<BackendRequest>;
 
 // The backends of each subset, all at once.
@@ -144,7 +147,7 @@ class RequestChanges {
     });
     std::set<std::set<const NodeReport*>> seen;
     for (const auto* group : order) {
-      if (seen.insert(group->second.nodes).second) add_options({{"off", group->first}});
+      if (seen.insert(group->second.nodes).second) add_options({{std::string(off_key), group->first}});
     }
   }
 
@@ -157,7 +160,12 @@ class RequestChanges {
 }  // namespace
 
 DelegationPlan PlanChange::applied_to(DelegationPlan plan) const {
-  std::ranges::copy(options, std::back_inserter(plan.backends[backend].options));
+  BackendOptions& all = plan.backends[backend].options;
+  for (const auto& option : options) {
+    if (option.first != off_key)
+      std::erase_if(all, [&](const auto& other) { return other.first == option.first; });
+    all.push_back(option);
+  }
   return plan;
 }
 

@@ -12,7 +12,7 @@
 
 namespace depute {
 
-// One step of a search: options that one backend of a plan gets.
+// One step of a search: options that one backend of a plan gets, in place of those with the same key; `off` adds up.
 struct PlanChange {
   std::size_t backend = 0;  // index in DelegationPlan::backends
   BackendOptions options;

@@ -32,6 +32,7 @@ constexpr int turns_to_keep = 7;
 constexpr int max_losses = 1;
 // A change is kept if it takes at most this part of the time, and compared in more turns only if the first one says so, too.
 constexpr double faster = 0.98;
+constexpr int max_attempts = 3;
 // Static plans within this factor of the fastest are compared in turns.
 constexpr double near = 1.25;
 // A plan that takes so many times as long as the fastest one need not end.
@@ -124,11 +125,14 @@ class PlanSearch {
   // Runs all methods that compute something, unless some were named.
   void make_meter(const Plan& plan) {
     MeterOptions options = options_.meter;
-    if (options.methods.empty()) {
-      for (const ExecutionPlan& method : plan.methods) {
-        if (!method.instructions.empty()) options.methods.push_back({.name = method.name, .inputs = {}});
-      }
+    std::vector<MeasuredMethod> all;
+    for (const ExecutionPlan& method : plan.methods) {
+      if (!method.instructions.empty()) all.push_back({.name = method.name, .inputs = {}});
     }
+    for (MeasuredMethod& method : options.methods) {
+      if (method.name.empty()) method.name = all.size() == 1 ? all[0].name : "forward";
+    }
+    if (options.methods.empty()) options.methods = std::move(all);
     meter_ = std::make_unique<Meter>(std::move(options));
   }
 
@@ -159,6 +163,19 @@ class PlanSearch {
     return turn->ns;
   }
 
+  // Runs a candidate that ran before. A device may fail once; fails if it does so repeatedly. Returns 0 if the user stops it.
+  Result<std::uint64_t> take_turn_again(Candidate& candidate) {
+    for (int i = 0; i < max_attempts; ++i) {
+      if (const std::uint64_t ns = take_turn(candidate); ns > 0) {
+        trial_of(candidate).left_out.clear();
+        return ns;
+      }
+      if (is_stopped()) return 0;
+    }
+    return failure("tune", candidate.plan.text(),
+                   "it ran before, and fails now: " + trial_of(candidate).left_out);
+  }
+
   // Runs both in turns. Returns the median of how long `a` takes in relation to `b`; infinity if `a` cannot be run or was slower more
   // than `losses` times.
   Result<double> compare(Candidate& a, Candidate& b, int count, int losses) {
@@ -167,11 +184,8 @@ class PlanSearch {
     for (int i = 0; i < count; ++i) {
       const std::uint64_t ns_a = take_turn(a);
       if (ns_a == 0) return never;
-      const std::uint64_t ns_b = take_turn(b);
-      if (ns_b == 0) {
-        if (is_stopped()) return never;
-        return failure("tune", b.plan.text(), "it ran before, and fails now: " + trial_of(b).left_out);
-      }
+      TRY(const std::uint64_t ns_b, take_turn_again(b));
+      if (ns_b == 0) return never;
       ratios.push_back(static_cast<double>(ns_a) / static_cast<double>(ns_b));
       if (ratios.back() >= 1 && --losses < 0) return never;
     }

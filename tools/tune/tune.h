@@ -30,7 +30,7 @@ struct TuneProgress {
 };
 
 struct TuneOptions {
-  LowerOptions lower = {};  // without backends
+  LowerOptions lower = {};  // without backends and rules of quantization
   WriteOptions write = {};
   MeterOptions meter = {};  // `methods` may be empty: all methods that compute
   std::chrono::milliseconds budget{};

@@ -155,6 +155,59 @@ def test_runners_that_fail_are_never_chosen(fault, model, runner):
     assert reasons and all(reason in each for each in reasons), reasons
 
 
+def test_a_device_may_fail_once(model, runner, tmp_path):
+    """A plan that was measured before is tried again; the search goes on."""
+    body = f"""
+import pathlib
+runs = pathlib.Path({str(tmp_path / "count")!r}); number = int(runs.read_text()) if runs.exists() else 0; runs.write_text(str(number + 1))
+failed = pathlib.Path({str(tmp_path / "failed")!r})
+if number > 2 and calls.count("delegate") == 3 and not failed.exists(): failed.touch(); sys.exit("adb: device offline")
+"""
+    plan = plan_of(tune(model, runner(body), "--json"))
+    assert plan["ns"] == 50 + 4 * 10 and (tmp_path / "failed").exists()
+    assert all("left_out" not in trial for trial in plan["tried"])
+
+
+def test_a_device_that_is_gone(model, runner, tmp_path):
+    count = tmp_path / "count"
+    body = f"""
+import pathlib
+runs = pathlib.Path({str(count)!r}); number = int(runs.read_text()) if runs.exists() else 0; runs.write_text(str(number + 1))
+if number > 2 and calls.count("delegate") == 3: sys.exit("adb: device offline")
+"""
+    run = tune(model, runner(body))
+    assert run.code == 1 and "it ran before, and fails now: it ended with code 1: adb: device offline" in run.stderr
+
+
+def test_reports_are_of_the_plan(model, runner, tmp_path):
+    run = tune(model, runner(), "--report", tmp_path / "r.json", "--plan", "-")
+    assert run.code == 0, run.stderr
+    assert json.loads(run.stdout)["backends"] != ["xnnpack"]
+    assert sum(node["owner"] == "xnnpack" for node in json.loads((tmp_path / "r.json").read_text())["nodes"]) == 1
+
+
+def test_quantized_once(runner, tmp_path):
+    """What an auto rule became is used for all candidates, and printed; the given options stand beside it."""
+    import numpy as np
+
+    model = tmp_path / "q.ir"
+    model.write_text("""program
+data "w": f32[8, 32] = random(1)
+method forward(%w: f32[8, 32] = param "w", %x: f32[2, 32]) {
+  %l: f32[2, 8] = aten.linear.default(%x, %w) #1
+  %t: f32[2, 8] = aten.tan.default(%l) #2
+  return %t
+}
+""")
+    np.savez(tmp_path / "x.npz", x=np.ones((2, 32), np.float32))
+    options = "--quantize", "auto:sqnr>=20", "--calibrate", tmp_path / "x.npz"
+    run = tune(model, runner(), *options, "--plan", tmp_path / "p.json", "-o", tmp_path / "t.pte")
+    assert run.code == 0, run.stderr
+    (rule,) = [line.removeprefix("Measured with --quantize ") for line in run.stdout.splitlines() if line.startswith("Measured with")]
+    lower(model, tmp_path / "m.pte", "--plan", tmp_path / "p.json", "--quantize", rule)
+    assert (tmp_path / "m.pte").read_bytes() == (tmp_path / "t.pte").read_bytes()
+
+
 def test_a_runner_that_always_fails(model, runner):
     run = tune(model, runner("sys.exit('no such device')"))
     assert run.code == 1 and "error[tune]: no plan can be measured" in run.stderr
@@ -219,11 +272,16 @@ def test_a_plan_is_not_combined_with_backends(model, tmp_path):
         assert run.code == 2 and options[0] in run.stderr and not (tmp_path / "m.pte").exists(), run.stderr
 
 
+def start(command, **more):
+    """A process that SIGINT ends by itself, also if the tests run in the background of a shell, where it is ignored."""
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **more)
+
+
 def test_an_interrupt_returns_the_best_so_far(model, runner, tmp_path):
     """The first plan is measured at once; then the runner is slow, and the user presses Ctrl-C."""
     slow = f"import os\nif os.path.exists({str(tmp_path / 'started')!r}): time.sleep(1)\nopen({str(tmp_path / 'started')!r}, 'w')"
     command = [DEPUTE, "tune", model, "--backend", "xnnpack", "--runner", runner(slow), "--budget", "1h", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = start(command, start_new_session=True)
     while not (tmp_path / "started").exists():
         time.sleep(0.01)
     time.sleep(0.3)
@@ -236,7 +294,7 @@ def test_an_interrupt_returns_the_best_so_far(model, runner, tmp_path):
 def test_the_second_interrupt_ends(model, runner, tmp_path):
     body = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nopen({str(tmp_path / 'started')!r}, 'w'); time.sleep(60)"
     command = [DEPUTE, "tune", model, "--backend", "xnnpack", "--runner", runner(body)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)})
+    process = start(command, env={**os.environ, "TMPDIR": str(tmp_path)})
     while not (tmp_path / "started").exists():
         time.sleep(0.01)
     for _ in range(2):
