@@ -12,6 +12,7 @@
 #include "depute/program/interpret.h"
 #include "kernels/tensors.h"
 #include "quantize/calibration_samples.h"
+#include "quantize/layers.h"
 #include "support/number_text.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
@@ -148,11 +149,15 @@ class RuleChooser {
     }
     for (Unit& unit : units_) {
       for (const auto& level : levels) add_form(unit, level, found);
-      LayerForm& floats = unit.forms.emplace_back();
+      LayerForm floats;
       for (const auto& [weight, bytes] : unit.weights) floats.bytes += bytes;
+      std::erase_if(unit.forms, [&](const LayerForm& form) { return form.bytes >= floats.bytes; });
       std::ranges::stable_sort(unit.forms, {}, &LayerForm::bytes);
+      if (unit.forms.empty()) continue;
       other_bytes_ -= std::min(other_bytes_, floats.bytes);
+      unit.forms.push_back(std::move(floats));
     }
+    std::erase_if(units_, [](const Unit& unit) { return unit.forms.empty(); });
     return {};
   }
 
@@ -165,6 +170,15 @@ class RuleChooser {
       const auto [named, is_new] = names.emplace(place, key.str());
       first_names_.emplace(key.str(), named->second);
       if (is_new) other_bytes_ += data.byte_size();
+    }
+    for (const auto& method : program_.methods) {
+      for (const Node& node : method->graph->nodes()) {
+        const std::optional<Layer> layer = layer_of(node);
+        const InputSpec* spec = layer ? input_spec(*method, *layer->weight) : nullptr;
+        const auto named =
+            first_names_.find(spec == nullptr ? std::string() : std::string(spec->target.str()));
+        if (named != first_names_.end()) users_[named->second].emplace(node.display_symbol().str());
+      }
     }
   }
 
@@ -206,6 +220,11 @@ class RuleChooser {
         form.nodes[std::string(rule)].insert(node);
         if (stored.emplace(weight_of(layer), layer.integer_bytes).second) form.bytes += layer.integer_bytes;
       }
+    }
+    for (const auto& [weight, bytes] : unit.weights) {
+      const auto users = users_.find(weight);
+      // Layers that the rule leaves out keep the floats.
+      if (users != users_.end() && !std::ranges::includes(unit.nodes, users->second)) form.bytes += bytes;
     }
     const bool is_known = !unit.forms.empty() && unit.forms.back().nodes == form.nodes;
     if (nodes == unit.nodes && !is_known) unit.forms.push_back(std::move(form));
@@ -385,7 +404,8 @@ class RuleChooser {
   const QuantizeRule& rule_;
   int jobs_;
   const CalibrationProgress& progress_;
-  std::map<std::string, std::string> first_names_;  // by the names of weights
+  std::map<std::string, std::string> first_names_;      // by the names of weights
+  std::map<std::string, std::set<std::string>> users_;  // layers by their weight's first name
   std::vector<Unit> units_;
   std::uint64_t other_bytes_ = 0;  // of what is no layer's weight
   std::vector<Reference> references_;

@@ -152,6 +152,16 @@ def test_tied_layers_change_together(tmp_path):
     assert chosen["float_bytes"] == (64 * 32 + 32 * 32 + 32) * 4
 
 
+def test_a_weight_that_an_excluded_layer_shares(tmp_path):
+    """It is stored as floats, too, so nothing is saved by its integers."""
+    case = Case("tied", tmp_path)
+    chosen, _ = case.chosen("sqnr>=10,off=op:embedding")
+    assert [rule for rule in chosen["rules"] if "node:linear_1" in rule] == []
+    assert chosen["bytes"] < chosen["float_bytes"] == (64 * 32 + 32 * 32 + 32) * 4
+    run = depute("lower", case.file, "--quantize", "auto:sqnr>=10,only=module:head", "--calibrate", case.samples, "-o", tmp_path / "m.pte")
+    assert run.code == 1 and "selects no layer that can be quantized" in run.stderr, run.stderr
+
+
 def test_excluded_layers_stay(tmp_path):
     case = Case("mixed", tmp_path)
     chosen, _ = case.chosen("sqnr>=10,off=module:wide,off=module:table")
