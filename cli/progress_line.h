@@ -14,7 +14,7 @@
 
 namespace depute {
 
-// It is removed by the destructor.
+// The destructor removes the line from the terminal.
 class ProgressLine {
  public:
   ProgressLine() : is_wanted_(isatty(STDERR_FILENO) != 0) {}

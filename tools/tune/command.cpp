@@ -74,7 +74,7 @@ Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) 
   return std::vector<std::string>{program, "run"};
 }
 
-// Nothing is measured for an output that cannot be written.
+// Fails for an output that cannot be written, before anything is measured.
 Status check_outputs(const TuneArguments& arguments) {
   OutputSet outputs;
   for (const std::string& input : arguments.inputs) outputs.add_input(input.substr(input.find('=') + 1));

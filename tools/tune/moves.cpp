@@ -96,7 +96,7 @@ class RequestChanges {
  private:
   const BackendRequest& request() const { return plan_.backends[request_]; }
 
-  // What the user has set stays.
+  // Does not change an option that the user has set.
   void change_option(std::string_view key, std::string_view value) {
     const auto is_key = [&](const auto& option) { return option.first == key; };
     if (std::ranges::none_of(request().options, is_key))

@@ -45,7 +45,7 @@
 
 namespace depute {
 
-// What an auto rule has to reach.
+// The goal of an auto rule.
 struct QuantizeGoal {
   bool is_size = false;  // true: at most `bound` bytes; false: at least `bound` decibels
   double bound = 0;
@@ -93,7 +93,7 @@ struct QuantizedLayer {
   double sqnr = 0;
 };
 
-// What an auto rule became.
+// Rules that take the place of an auto rule, and what they give.
 struct AutoRules {
   std::vector<std::string> texts = {};  // rules that give the same program
   double sqnr = 0;                      // of the noisiest output, in decibels; infinite without noise
