@@ -38,7 +38,7 @@ constexpr double near = 1.25;
 // A plan that takes so many times as long as the fastest one need not end.
 constexpr int hopeless = 3;
 constexpr milliseconds first_limit = std::chrono::minutes(10);
-constexpr milliseconds spare_time = std::chrono::seconds(1);
+constexpr milliseconds spare_time = std::chrono::seconds(3);  // a busy machine may start a process late
 
 // Errors in what a command printed have a place in it.
 std::string reason_of(const Diagnostic& error) {

@@ -279,12 +279,16 @@ def start(command, **more):
 
 def test_an_interrupt_returns_the_best_so_far(model, runner, tmp_path):
     """The first plan is measured at once; then the runner is slow, and the user presses Ctrl-C."""
-    slow = f"import os\nif os.path.exists({str(tmp_path / 'started')!r}): time.sleep(1)\nopen({str(tmp_path / 'started')!r}, 'w')"
+    first, second = tmp_path / "first", tmp_path / "second"
+    slow = f"""
+import pathlib
+if pathlib.Path({str(first)!r}).exists(): pathlib.Path({str(second)!r}).touch(); time.sleep(60)
+pathlib.Path({str(first)!r}).touch()
+"""
     command = [DEPUTE, "tune", model, "--backend", "xnnpack", "--runner", runner(slow), "--budget", "1h", "--json"]
     process = start(command, start_new_session=True)
-    while not (tmp_path / "started").exists():
+    while not second.exists():
         time.sleep(0.01)
-    time.sleep(0.3)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the runner gets it, too
     out, error = process.communicate(timeout=30)
     assert process.returncode == 0, error
