@@ -206,28 +206,31 @@ class RuleChooser {
     units_.push_back(std::move(joined));
   }
 
-  // Adds a form with the rules of a level, if they quantize all layers of the unit.
+  // Adds the form that the rules of a level give the unit, if they quantize any of it.
   void add_form(Unit& unit, std::span<const std::string_view> level,
                 const std::map<std::string_view, std::vector<QuantizedLayer>>& found) const {
     LayerForm form;
     std::set<std::string> nodes;
+    std::set<std::string> weights;
     std::set<std::pair<std::string, std::uint64_t>> stored;  // layers of one weight share its integers
     for (const std::string_view rule : level) {
       for (const QuantizedLayer& layer : found.at(rule)) {
         const std::string node(layer.node.str());
         if (!unit.nodes.contains(node)) continue;
         nodes.insert(node);
+        weights.insert(weight_of(layer));
         form.nodes[std::string(rule)].insert(node);
         if (stored.emplace(weight_of(layer), layer.integer_bytes).second) form.bytes += layer.integer_bytes;
       }
     }
+    // Layers that the rules leave out keep the floats.
     for (const auto& [weight, bytes] : unit.weights) {
       const auto users = users_.find(weight);
-      // Layers that the rule leaves out keep the floats.
-      if (users != users_.end() && !std::ranges::includes(unit.nodes, users->second)) form.bytes += bytes;
+      const bool has_others = users != users_.end() && !std::ranges::includes(nodes, users->second);
+      if (has_others || !weights.contains(weight)) form.bytes += bytes;
     }
     const bool is_known = !unit.forms.empty() && unit.forms.back().nodes == form.nodes;
-    if (nodes == unit.nodes && !is_known) unit.forms.push_back(std::move(form));
+    if (!nodes.empty() && !is_known) unit.forms.push_back(std::move(form));
   }
 
   // Fails if no form of the layers is small enough.

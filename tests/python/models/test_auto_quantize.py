@@ -162,6 +162,31 @@ def test_a_weight_that_an_excluded_layer_shares(tmp_path):
     assert run.code == 1 and "selects no layer that can be quantized" in run.stderr, run.stderr
 
 
+def test_layers_of_one_name_that_no_group_divides(tmp_path):
+    """A rule selects both, and in 4 bits only the first one changes: the other one's floats count, so 8 bits are smaller."""
+    model = tmp_path / "m.ir"
+    model.write_text("""program
+data "v": f32[8, 32] = random(1)
+data "w": f32[8, 40] = random(2)
+method first(%v: f32[8, 32] = param "v", %x: f32[2, 32]) {
+  %y: f32[2, 8] = aten.linear.default(%x, %v) #1
+  return %y
+}
+method second(%w: f32[8, 40] = param "w", %x: f32[2, 40]) {
+  %y: f32[2, 8] = aten.linear.default(%x, %w) #2
+  return %y
+}
+""")
+    options = []
+    for method, width in (("first", 32), ("second", 40)):
+        np.savez(tmp_path / f"{method}.npz", x=np.linspace(-1, 1, 2 * width, dtype=np.float32).reshape(2, width))
+        options += ["--calibrate", f"{method}={tmp_path / method}.npz"]
+    lower(model, tmp_path / "m.pte", "--quantize", "auto:sqnr>=1", *options, "--report", tmp_path / "r.json")
+    chosen = json.loads((tmp_path / "r.json").read_text())["chosen_rules"]
+    assert chosen["rules"] == ["linear=8da8w:only=node:y"]
+    assert (chosen["bytes"], chosen["float_bytes"]) == (8 * (32 + 4) + 8 * (40 + 4), 4 * 8 * (32 + 40))
+
+
 def test_excluded_layers_stay(tmp_path):
     case = Case("mixed", tmp_path)
     chosen, _ = case.chosen("sqnr>=10,off=module:wide,off=module:table")
