@@ -3,7 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <span>
 
 #include "cli/backend_argument.h"
 #include "cli/commands.h"
@@ -163,19 +163,43 @@ Result<std::string> recipe_lines(const RequestArguments& request, const Registry
   return lines;
 }
 
-Result<int> run_lower(const LowerArguments& arguments, Compiler& compiler) {
-  DEPUTE_TRY(const CompileOptions options, read_arguments(arguments));
-  // Static, because freeing all nodes at the end would only take time.
-  static Result<Compiled> compiled = run_request(arguments.request, options, compiler);
-  if (!compiled) return Failure(compiled.error());
+// Prints the summaries. Returns the exit code. `targets` is empty or as `compiled`.
+Result<int> tell(const LowerArguments& arguments, const CompileOptions& options,
+                 std::span<const Compiled> compiled, std::span<const std::string> targets,
+                 const std::string& first_lines) {
   int code = exit_done;
   if (!arguments.quiet) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
-    DEPUTE_TRY(const std::string recipes, recipe_lines(arguments.request, compiler.registry()));
-    code = print_to(stream, recipes + summary_text(compiled->report, arguments.verbose,
-                                                   has_color(stream, arguments.color)));
+    std::string text = first_lines;
+    for (const Compiled& each : compiled) {
+      if (&each != &compiled.front()) text += '\n';
+      text += summary_text(each.report, arguments.verbose, has_color(stream, arguments.color));
+    }
+    code = print_to(stream, text);
   }
-  return meets_conditions(compiled->report, options.lock) ? code : exit_require;
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    const std::string lock =
+        targets.empty() || options.lock.empty() ? options.lock : target_path(options.lock, targets[i]);
+    if (!meets_conditions(compiled[i].report, lock)) code = exit_require;
+  }
+  return code;
+}
+
+Result<int> run_lower(const LowerArguments& arguments, Compiler& compiler) {
+  DEPUTE_TRY(CompileOptions options, read_arguments(arguments));
+  // Static, because freeing all nodes at the end would only take time.
+  static std::vector<Compiled> compiled;
+  std::vector<std::string> names;
+  if (arguments.request.targets.empty()) {
+    DEPUTE_TRY(Compiled only, run_request(arguments.request, options, compiler));
+    compiled.push_back(std::move(only));
+  } else {
+    DEPUTE_TRY(std::vector<Target> targets, read_targets(arguments.request, options));
+    for (const Target& target : targets) names.push_back(target.name);
+    DEPUTE_TRY(compiled, run_request(arguments.request, options, std::move(targets), compiler));
+  }
+  DEPUTE_TRY(const std::string recipes, recipe_lines(arguments.request, compiler.registry()));
+  return tell(arguments, options, compiled, names, recipes);
 }
 
 std::vector<Option> lower_options(LowerArguments& arguments) {
@@ -183,6 +207,7 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
       request_options(arguments.request),
       {
           plan_option(arguments.request),
+          target_option(arguments.request),
           {"-o,--output", &arguments.output,
            "The .pte file to write, or - for standard output; default: MODEL with the ending .pte, or .bpte",
            "FILE"},

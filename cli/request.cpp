@@ -21,10 +21,10 @@
 namespace depute {
 namespace {
 
-Status check_backends(const std::vector<std::string>& backends) {
-  for (std::size_t i = 0; i < backends.size(); ++i) {
-    if (std::ranges::count(backends, backends[i]) == 1) continue;
-    return failure("usage", "--backend", fmt::format("'{}' is given twice", backends[i]),
+Status check_repeated(std::string_view option, const std::vector<std::string>& backends) {
+  for (const std::string& backend : backends) {
+    if (std::ranges::count(backends, backend) == 1) continue;
+    return failure("usage", option, fmt::format("'{}' is given twice", backend),
                    "give each backend once, or with different options");
   }
   return {};
@@ -180,10 +180,73 @@ Option plan_option(RequestArguments& arguments) {
           .excludes = "--backend"};
 }
 
+Option target_option(RequestArguments& arguments) {
+  return {.names = "--target",
+          .target = &arguments.targets,
+          .help =
+              "NAME=BACKEND: write a program for each target, OUT.NAME.pte, with a .ptd file that all share; "
+              "BACKEND "
+              "is an argument of --backend, a plan (.json), or nothing; repeat it for several backends",
+          .value = "NAME=BACKEND",
+          .may_be_empty = true,
+          .excludes = "--backend"};
+}
+
+namespace {
+
+// Adds what `--target NAME=text` says.
+Status add_to_target(Target& target, const std::string& text, CompileOptions& options) {
+  if (text.empty()) return {};
+  if (!text.ends_with(".json") || text.find(':') != std::string::npos) {
+    DEPUTE_TRY(target.backends.emplace_back(), parse_backend_argument(text));
+    return {};
+  }
+  DEPUTE_TRY(const TunedPlan plan, read_tuned_plan(text));
+  options.read_before.push_back(text);
+  target.joint_planning |= plan.together;
+  for (const std::string& backend : plan.backends) {
+    DEPUTE_TRY(target.backends.emplace_back(), parse_backend_argument(backend));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Target>> read_targets(const RequestArguments& arguments, CompileOptions& options) {
+  DEPUTE_TRY_STATUS(check_repeated("--target", arguments.targets));
+  std::vector<Target> targets;
+  for (const std::string& text : arguments.targets) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return failure("usage", "--target", fmt::format("'{}' must have the form NAME=BACKEND", text),
+                     "NAME becomes a part of file names");
+    const std::string name = text.substr(0, equals);
+    auto found = std::ranges::find(targets, name, &Target::name);
+    if (found == targets.end()) found = targets.insert(found, {.name = name});
+    DEPUTE_TRY_STATUS(add_to_target(*found, text.substr(equals + 1), options));
+  }
+  return targets;
+}
+
+namespace {
+
+Status check_targets_alone(const RequestArguments& arguments) {
+  if (arguments.targets.empty()) return {};
+  if (!arguments.plan.empty())
+    return failure("usage", "--plan", "cannot be combined with --target",
+                   "name it there: --target NAME=plan.json");
+  if (!arguments.recipes.empty())
+    return failure("usage", "--recipe", "cannot be combined with --target, which names backends");
+  return {};
+}
+
+}  // namespace
+
 Result<CompileOptions> read_request(const RequestArguments& arguments) {
+  DEPUTE_TRY_STATUS(check_targets_alone(arguments));
   CompileOptions options;
   options.input = arguments.model;
-  DEPUTE_TRY_STATUS(check_backends(arguments.backends));
+  DEPUTE_TRY_STATUS(check_repeated("--backend", arguments.backends));
   DEPUTE_TRY_STATUS(check_recipes(arguments.recipes));
   TunedPlan plan{.backends = arguments.backends, .together = arguments.together};
   if (!arguments.plan.empty()) {
@@ -191,6 +254,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
       return failure("usage", "--together", "cannot be combined with --plan, which says it");
     DEPUTE_TRY(plan, read_tuned_plan(arguments.plan));
     options.read_before.push_back(arguments.plan);
+    options.plan = plan;
   }
   for (const std::string& text : plan.backends) {
     DEPUTE_TRY(BackendRequest request, parse_backend_argument(text));
@@ -278,8 +342,12 @@ Status prepare_request(const RequestArguments& arguments, CompileOptions& option
   return add_workers(compiler, options.lower.backends, read_worker_options(arguments));
 }
 
-Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
-  DEPUTE_TRY_STATUS(prepare_request(arguments, options, compiler));
+namespace {
+
+// Calls `compile`, which observes steps with the options that it gets.
+template <typename Compile>
+auto run_observed(const RequestArguments& arguments, CompileOptions options, Compile&& compile)
+    -> decltype(compile(options)) {
   Status dumped;
   ProgressLine progress;
   if (!arguments.dump_after.empty() || progress.is_wanted()) {
@@ -294,9 +362,27 @@ Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions o
     options.lower.progress = [&](std::string_view step, std::size_t done, std::size_t total) {
       progress.part(step, done, total);
     };
-  Result<Compiled> compiled = compile(compiler, options);
+  auto compiled = compile(options);
   if (compiled && !dumped) return Failure(dumped.error());
   return compiled;
+}
+
+}  // namespace
+
+Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
+  DEPUTE_TRY_STATUS(prepare_request(arguments, options, compiler));
+  return run_observed(arguments, std::move(options),
+                      [&](const CompileOptions& observed) { return compile(compiler, observed); });
+}
+
+Result<std::vector<Compiled>> run_request(const RequestArguments& arguments, CompileOptions options,
+                                          std::vector<Target> targets, Compiler& compiler) {
+  DEPUTE_TRY_STATUS(prepare_request(arguments, options, compiler));
+  for (Target& target : targets)
+    DEPUTE_TRY_STATUS(add_workers(compiler, target.backends, read_worker_options(arguments)));
+  return run_observed(arguments, std::move(options), [&](const CompileOptions& observed) {
+    return compile_targets(compiler, observed, targets);
+  });
 }
 
 }  // namespace depute

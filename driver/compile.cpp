@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -59,7 +61,7 @@ std::set<std::string> ptd_paths(const CompileOptions& options) {
   return paths;
 }
 
-Status check_files(const CompileOptions& options, OutputSet& outputs) {
+Status add_inputs(const CompileOptions& options, OutputSet& outputs) {
   std::vector<std::string> inputs;
   if (!options.input.empty()) inputs.push_back(options.input);
   for (const auto& [name, file] : options.methods) inputs.push_back(file);
@@ -71,11 +73,15 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   if (std::ranges::count(inputs, "-") > 1) {
     return failure("usage", "-", "standard input can be read only once");
   }
-  if (!options.lock.empty() && !options.update_lock) inputs.push_back(options.lock);
   inputs.insert(inputs.end(), options.read_before.begin(), options.read_before.end());
   for (const std::string& input : inputs) outputs.add_input(input);
+  return {};
+}
+
+// Without the .ptd files, which several programs may share.
+Status reserve_outputs(const CompileOptions& options, OutputSet& outputs) {
+  if (!options.lock.empty() && !options.update_lock) outputs.add_input(options.lock);
   if (!options.output.empty()) TRY_STATUS(outputs.reserve("-o", options.output));
-  for (const std::string& path : ptd_paths(options)) TRY_STATUS(outputs.reserve("--ptd", path));
   for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
   if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
   if (!options.etrecord.empty()) TRY_STATUS(outputs.reserve("--etrecord", options.etrecord));
@@ -167,22 +173,29 @@ std::string source_date() {
 // compile() drops the rounds as soon as the report has them, since it needs their memory for later steps.
 enum class Rounds { Keep, Drop };
 
-// `record`, if given, gets the programs that an ETRecord has.
-Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerOptions& options,
-                       ReportParts parts, Rounds rounds, EtRecord* record = nullptr) {
-  if (record != nullptr) record->exported = exported.shared_program();
-  std::vector<StepTime> times;
-  StepTimer timer(times);
+// A program with quantized layers and taps.
+struct Prepared {
+  Exported exported;
+  std::vector<Tap> taps;
+};
+
+Result<Prepared> prepare(const Compiler& compiler, Exported exported, const LowerOptions& options) {
   TRY(exported, compiler.quantize(std::move(exported), options));
   std::vector<Tap> taps;
   TRY(exported, compiler.tap(std::move(exported), options, &taps));
+  return Prepared{.exported = std::move(exported), .taps = std::move(taps)};
+}
+
+// `record`, if given, gets the normalized program.
+Result<Compiled> lower(const Compiler& compiler, Prepared prepared, const LowerOptions& options,
+                       ReportParts parts, Rounds rounds, StepTimer& timer, EtRecord* record = nullptr) {
   std::optional<Exported> kept;  // for the advice
-  if (parts.advice) kept = exported;
-  TRY(Edge edge, compiler.to_edge(std::move(exported), options));
+  if (parts.advice) kept = prepared.exported;
+  TRY(Edge edge, compiler.to_edge(std::move(prepared.exported), options));
   timer.done("normalize");
   TRY(Delegated delegated, compiler.to_backend(std::move(edge), options));
   Report report = report_nodes(delegated, parts);
-  report.taps = std::move(taps);
+  report.taps = std::move(prepared.taps);
   if (record != nullptr) record->edge = delegated.shared_normalized();
   if (rounds == Rounds::Drop) delegated = std::move(delegated).without_rounds();
   TRY(delegated, lower_undelegated(std::move(delegated), options));
@@ -196,7 +209,6 @@ Result<Compiled> lower(const Compiler& compiler, Exported exported, const LowerO
     add_advice(report, compiler, *kept, options);
     timer.done("advise");
   }
-  report.times = std::move(times);
   return Compiled{.delegated = std::move(delegated), .report = std::move(report)};
 }
 
@@ -224,142 +236,137 @@ Status read_samples(const CompileOptions& options, LowerOptions& lower) {
   return {};
 }
 
-// compile() while it runs: its options, and everything that later steps add to.
+struct BundledArrays {
+  NamedArrays inputs;
+  NamedArrays expected;
+};
+
+// What the programs of all targets are made of.
+struct Source {
+  Prepared prepared;
+  std::shared_ptr<const Program> exported;  // before quantization
+  std::vector<BundledArrays> bundled;       // as CompileOptions::bundle
+  std::optional<Program> model;             // for expected outputs, if they are wanted
+};
+
+// One program while it is compiled: its options, and everything that later steps add to.
 class Compilation {
  public:
-  Compilation(const Compiler& compiler, const CompileOptions& options)
-      : compiler_(compiler), options_(options), lower_(options.lower), parts_(options.parts) {
+  Compilation(const Compiler& compiler, const CompileOptions& options, OutputSet& outputs)
+      : compiler_(compiler), options_(options), parts_(options.parts), outputs_(outputs) {
     parts_.splits |= options.output.empty() || !options.reports.empty();
     const bool has_page = std::ranges::any_of(
         options.reports, [](const std::string& report) { return format_of(report).has_page_facts; });
     parts_.page |= has_page || parts_.advice;
     parts_.advice |= has_page;
-    const auto is_incomplete = [](const TestCaseFiles& test) { return test.expected.empty(); };
-    if (std::ranges::any_of(options.bundle, is_incomplete)) keep_model();
   }
 
-  Result<Compiled> run() {
-    TRY_STATUS(check_request());
-    TRY_STATUS(check_files(options_, outputs_));
-    TRY(const std::optional<Lock> lock, read_lock(options_));
-    TRY(Exported exported, read());
-    EtRecord* record = options_.etrecord.empty() ? nullptr : &record_;
-    TRY(Compiled compiled, lower(compiler_, std::move(exported), lower_, parts_, Rounds::Drop, record));
-    std::ranges::move(compiled.report.times, std::back_inserter(times_));
-    timer_.restart();
-    describe(compiled.report);
-    TRY_STATUS(check_lock(lock, compiled));
-    TRY_STATUS(finish(compiled));
-    compiled.report.times = std::move(times_);
-    TRY_STATUS(write_reports(options_, compiled.report, outputs_));
-    TRY_STATUS(outputs_.put_in_place());
-    return compiled;
-  }
-
- private:
-  Status check_request() {
+  // Checks all that needs no model.
+  Status check() {
     TRY(const std::vector<RequestedBackend> backends,
         find_backends(options_.lower.backends, compiler_.registry()));
     std::vector<std::string> asked;
     for (const RequestedBackend& backend : backends) asked.push_back(backend.name);
-    return check_requirements(options_.requirements, asked);
+    TRY_STATUS(check_requirements(options_.requirements, asked));
+    TRY_STATUS(reserve_outputs(options_, outputs_));
+    TRY(lock_, read_lock(options_));
+    return {};
   }
 
-  Result<Exported> read() {
-    TRY(Exported exported, read_programs(compiler_, options_));
-    TRY_STATUS(read_samples(options_, lower_));
-    for (const TestCaseFiles& test : options_.bundle) {
-      TRY(bundled_.emplace_back().inputs, read_npz(test.inputs));
-      if (!test.expected.empty()) {
-        TRY(bundled_.back().expected, read_npz(test.expected));
-      }
+  // Lowers and plans the program, and checks all requirements but those on the size of the file.
+  Status lower(Prepared prepared, const LowerOptions& options, StepTimer& timer) {
+    EtRecord* record = options_.etrecord.empty() ? nullptr : &record_;
+    TRY(compiled_,
+        depute::lower(compiler_, std::move(prepared), options, parts_, Rounds::Drop, timer, record));
+    describe();
+    TRY_STATUS(check_lock(timer));
+    return plan(timer);
+  }
+
+  bool has_output() const { return !options_.output.empty(); }
+  // True if the program is to be written, if only to check its size.
+  bool is_writable() const {
+    return has_output() && executable_ &&
+           (is_held() || std::ranges::any_of(options_.requirements, needs_file));
+  }
+  bool is_held() const { return report().unmet.empty() && report().lock_changes.empty(); }
+
+  ProgramToWrite to_write() const {
+    return {executable_->program(), executable_->plan(), options_.output, executable_->options()};
+  }
+
+  Result<WriteSummary> write_bundle(const OpenOutput& open, const Source& source) const {
+    TRY(std::vector<TestCase> cases, test_cases(source));
+    return write_bundle_to(open, *executable_, cases, options_.output);
+  }
+
+  // Writes what goes with the program, and completes its report.
+  Status complete(WriteSummary summary, const Source& source, StepTimer& timer) {
+    if (!options_.debug_map.empty())
+      TRY_STATUS(outputs_.write(options_.debug_map, debug_map(*executable_, options_.output)));
+    TRY_STATUS(write_record(source));
+    if (!options_.stand_ins.empty())
+      TRY_STATUS(outputs_.write(options_.stand_ins, stand_ins_json(*executable_)));
+    timer.done("write");
+    std::shared_ptr<const MappedFile> written;
+    if (report().page != nullptr) {
+      TRY(written, outputs_.written(options_.output));
     }
-    TRY_STATUS(check_data_files(exported.program(), outputs_));
-    timer_.done("read");
-    TRY_STATUS(report_step(lower_.observe, "read", exported.program()));
-    return exported;
+    const PteFile file{.name = options_.output, .summary = std::move(summary)};
+    add_output(report(), *executable_, file,
+               written == nullptr ? std::span<const std::byte>() : written->bytes(), compiler_.registry());
+    report().unmet = unmet(report(), options_.requirements);
+    return {};
   }
 
-  void describe(Report& report) const {
-    report.input = options_.input.empty() ? options_.methods[0].second : options_.input;
-    report.command = command_text(options_);
-    report.version = version();
-    report.date = source_date();
+  // The program is not written after all.
+  void forget_written() {
+    report().output.clear();
+    report().output_bytes = 0;
+    report().external_files.clear();
+  }
+
+  Report& report() { return compiled_->report; }
+  const Report& report() const { return compiled_->report; }
+  Status write_reports() { return depute::write_reports(options_, report(), outputs_); }
+  Compiled take() { return *std::move(compiled_); }
+
+ private:
+  void describe() {
+    report().input = options_.input.empty() ? options_.methods[0].second : options_.input;
+    report().command = command_text(options_);
+    report().version = version();
+    report().date = source_date();
+    report().plan = options_.plan;
   }
 
   // Compares the lowered program with the lock file, or writes the lock file.
-  Status check_lock(const std::optional<Lock>& before, Compiled& compiled) {
+  Status check_lock(StepTimer& timer) {
     if (options_.lock.empty()) return {};
-    const Lock now = make_lock(compiled.delegated.program(), compiler_.registry(), version(),
+    const Lock now = make_lock(compiled_->delegated.program(), compiler_.registry(), version(),
                                deciding_options(options_.lower));
-    if (before) {
-      compiled.report.lock_changes = lock_changes(*before, now);
+    if (lock_) {
+      report().lock_changes = lock_changes(*lock_, now);
     } else {
       TRY_STATUS(outputs_.write(options_.lock, lock_text(now)));
     }
-    timer_.done("lock");
+    timer.done("lock");
     return {};
   }
 
-  // Plans the program, checks the requirements and writes the output, if there is one. Requirements on the file
-  // size are checked after writing.
-  Status finish(Compiled& compiled) {
-    Report& report = compiled.report;
+  Status plan(StepTimer& timer) {
     WriteOptions write = options_.write;
-    write.jobs = lower_.jobs;
+    write.jobs = options_.lower.jobs;
     write.ptd = options_.ptd;
     std::vector<Refusal> refusals;
-    const Result<Executable> executable = to_executorch(compiled.delegated, write, &refusals);
-    timer_.done("plan");
-    if (executable) add_plan(report, *executable);
-    report.unmet = unmet(report, options_.requirements, false);
-    const bool is_held = report.unmet.empty() && report.lock_changes.empty();
-    const bool is_written = !options_.output.empty();
-    if (is_written && is_held && !executable) return Failure(executable.error());
-    add_refusals(report, compiled.delegated.program(), refusals);
-    if (!is_written) return {};
-    if (!executable || (!is_held && std::ranges::none_of(options_.requirements, needs_file))) {
-      outputs_.drop_written();
-      return {};
-    }
-    TRY_STATUS(write_output(*executable, report));
-    report.unmet = unmet(report, options_.requirements);
-    if (!report.unmet.empty() || !report.lock_changes.empty()) forget_written(report);
+    Result<Executable> executable = to_executorch(compiled_->delegated, write, &refusals);
+    timer.done("plan");
+    if (executable) add_plan(report(), *executable);
+    report().unmet = unmet(report(), options_.requirements, false);
+    if (has_output() && is_held() && !executable) return Failure(executable.error());
+    add_refusals(report(), compiled_->delegated.program(), refusals);
+    if (executable) executable_ = *std::move(executable);
     return {};
-  }
-
-  Status write_output(const Executable& executable, Report& report) {
-    const auto open = [&](const std::string& path) { return open_output(options_, outputs_, path); };
-    PteFile file{.name = options_.output};
-    if (options_.bundle.empty()) {
-      TRY(file.summary,
-          write_pte_to(open, executable.program(), executable.plan(), options_.output, executable.options()));
-    } else {
-      TRY(const std::vector<TestCase> cases, test_cases(executable));
-      TRY(file.summary, write_bundle_to(open, executable, cases, options_.output));
-    }
-    if (!options_.debug_map.empty()) {
-      TRY_STATUS(outputs_.write(options_.debug_map, debug_map(executable, options_.output)));
-    }
-    TRY_STATUS(write_record(executable));
-    if (!options_.stand_ins.empty())
-      TRY_STATUS(outputs_.write(options_.stand_ins, stand_ins_json(executable)));
-    timer_.done("write");
-    std::shared_ptr<const MappedFile> written;
-    if (report.page != nullptr) {
-      TRY(written, outputs_.written(options_.output));
-    }
-    add_output(report, executable, file, written == nullptr ? std::span<const std::byte>() : written->bytes(),
-               compiler_.registry());
-    return {};
-  }
-
-  // Keeps the program after the first pass after which nothing is written in place: the reference kernels execute that alone.
-  void keep_model() {
-    lower_.observe = [this, observe = lower_.observe](std::string_view step, const Program& program) {
-      if (observe) observe(step, program);
-      if (step == "functionalize" && !model_) model_ = clone(program);
-    };
   }
 
   static Result<const ExecutionPlan*> bundled_method(const TestCaseFiles& files, const Plan& plan) {
@@ -377,48 +384,167 @@ class Compilation {
                    fmt::format("name it with --bundle METHOD=FILE.npz: {}", fmt::join(names, ", ")));
   }
 
-  Result<std::vector<TestCase>> test_cases(const Executable& executable) const {
+  Result<std::vector<TestCase>> test_cases(const Source& source) const {
     std::vector<TestCase> cases;
-    for (std::size_t i = 0; i < bundled_.size(); ++i) {
+    for (std::size_t i = 0; i < source.bundled.size(); ++i) {
       const TestCaseFiles& files = options_.bundle[i];
-      TRY(const ExecutionPlan* method, bundled_method(files, executable.plan()));
+      TRY(const ExecutionPlan* method, bundled_method(files, executable_->plan()));
       TestCase& test = cases.emplace_back();
       test.method = method->name;
-      TRY(test.inputs, call_of_arrays(*method, bundled_[i].inputs, files.inputs));
+      TRY(test.inputs, call_of_arrays(*method, source.bundled[i].inputs, files.inputs));
       if (files.expected.empty()) continue;
-      TRY(test.expected, results_of_arrays(*method, bundled_[i].expected, files.expected));
+      TRY(test.expected, results_of_arrays(*method, source.bundled[i].expected, files.expected));
     }
-    return model_ ? with_expected_outputs(executable, std::move(cases), &*model_) : cases;
+    if (!source.model) return cases;
+    return with_expected_outputs(*executable_, std::move(cases), &*source.model);
   }
 
-  Status write_record(const Executable& executable) {
+  Status write_record(const Source& source) {
     if (options_.etrecord.empty()) return {};
+    record_.exported = source.exported;
     TRY(const std::unique_ptr<Output> output, outputs_.open(options_.etrecord));
-    TRY_STATUS(write_etrecord(record_, executable, *output));
+    TRY_STATUS(write_etrecord(record_, *executable_, *output));
     return output->commit();
-  }
-
-  // Discards everything written so far.
-  void forget_written(Report& report) {
-    outputs_.drop_written();
-    report.output.clear();
-    report.output_bytes = 0;
-    report.external_files.clear();
   }
 
   const Compiler& compiler_;
   const CompileOptions& options_;
-  LowerOptions lower_;
   ReportParts parts_;
-  std::optional<Program> model_;  // for expected outputs, if they are wanted
-  struct BundledArrays {
-    NamedArrays inputs;
-    NamedArrays expected;
-  };
-  std::vector<BundledArrays> bundled_;  // as options_.bundle
+  OutputSet& outputs_;
+  std::optional<Lock> lock_;
   EtRecord record_;
+  std::optional<Compiled> compiled_;
+  std::optional<Executable> executable_;
+};
+
+struct TargetOptions {
+  std::string target;  // empty: the only one
+  CompileOptions options;
+};
+
+// Compiles programs that differ in their backends and outputs alone. Reads and quantizes the model once, and writes their .ptd files as
+// one set.
+class CompilationSet {
+ public:
+  CompilationSet(const Compiler& compiler, std::span<const TargetOptions> programs)
+      : compiler_(compiler), first_(programs.front().options), lower_(first_.lower), programs_(programs) {
+    for (const TargetOptions& program : programs) runs_.emplace_back(compiler, program.options, outputs_);
+  }
+
+  Result<std::vector<Compiled>> run() {
+    TRY_STATUS(add_inputs(first_, outputs_));
+    for (const std::string& path : ptd_paths(first_)) TRY_STATUS(outputs_.reserve("--ptd", path));
+    for (Compilation& run : runs_) TRY_STATUS(run.check());
+    TRY(Source source, read());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const bool is_last = i + 1 == runs_.size();
+      // The last one may edit the only copy.
+      Prepared prepared = is_last ? std::move(source.prepared) : source.prepared;
+      TRY_STATUS(lower(i, std::move(prepared), source));
+    }
+    TRY_STATUS(write(source));
+    std::vector<Compiled> compiled;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      runs_[i].report().times = std::move(times_of_[i]);
+      TRY_STATUS(runs_[i].write_reports());
+    }
+    TRY_STATUS(outputs_.put_in_place());
+    for (Compilation& run : runs_) compiled.push_back(run.take());
+    return compiled;
+  }
+
+ private:
+  Result<Source> read() {
+    TRY(Exported exported, read_programs(compiler_, first_));
+    TRY_STATUS(read_samples(first_, lower_));
+    std::vector<BundledArrays> bundled;
+    for (const TestCaseFiles& test : first_.bundle) {
+      TRY(bundled.emplace_back().inputs, read_npz(test.inputs));
+      if (!test.expected.empty()) {
+        TRY(bundled.back().expected, read_npz(test.expected));
+      }
+    }
+    TRY_STATUS(check_data_files(exported.program(), outputs_));
+    timer_.done("read");
+    TRY_STATUS(report_step(lower_.observe, "read", exported.program()));
+    for (const TargetOptions& program : programs_)
+      TRY_STATUS(check_methods(exported.program(), program.options.lower.backends));
+    std::shared_ptr<const Program> before;
+    if (!first_.etrecord.empty()) before = exported.shared_program();
+    TRY(Prepared prepared, prepare(compiler_, std::move(exported), lower_));
+    return Source{.prepared = std::move(prepared),
+                  .exported = std::move(before),
+                  .bundled = std::move(bundled),
+                  .model = {}};
+  }
+
+  Status lower(std::size_t index, Prepared prepared, Source& source) {
+    const auto& [target, compile_options] = programs_[index];
+    LowerOptions options = compile_options.lower;
+    options.calibrations = lower_.calibrations;
+    const auto is_incomplete = [](const TestCaseFiles& test) { return test.expected.empty(); };
+    if (std::ranges::any_of(first_.bundle, is_incomplete)) keep_model(options, source);
+    const std::size_t shared = 1;  // "read"
+    Status lowered = runs_[index].lower(std::move(prepared), options, timer_);
+    if (!lowered && !target.empty()) lowered.error().details.push_back("target " + target);
+    times_of_.push_back(times_);
+    times_.resize(shared);
+    return lowered;
+  }
+
+  // Keeps the program after the first pass after which nothing is written in place: the reference kernels execute that alone.
+  static void keep_model(LowerOptions& options, Source& source) {
+    options.observe = [&source, observe = options.observe](std::string_view step, const Program& program) {
+      if (observe) observe(step, program);
+      if (step == "functionalize" && !source.model) source.model = clone(program);
+    };
+  }
+
+  // Writes all programs, or none if a requirement of one does not hold. Those on the size of the file are checked after writing.
+  Status write(const Source& source) {
+    std::vector<std::size_t> written;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (runs_[i].is_writable()) {
+        written.push_back(i);
+      } else if (runs_[i].has_output()) {
+        outputs_.drop_written();
+      }
+    }
+    if (written.empty()) return {};
+    TRY(std::vector<WriteSummary> summaries, write_programs(written, source));
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      times_.clear();
+      TRY_STATUS(runs_[written[i]].complete(std::move(summaries[i]), source, timer_));
+      std::ranges::move(times_, std::back_inserter(times_of_[written[i]]));
+    }
+    const auto is_kept = [](const Compilation& run) { return run.is_held() && run.is_writable(); };
+    if (std::ranges::all_of(runs_, is_kept)) return {};
+    outputs_.drop_written();
+    for (Compilation& run : runs_) run.forget_written();
+    return {};
+  }
+
+  Result<std::vector<WriteSummary>> write_programs(const std::vector<std::size_t>& indices,
+                                                   const Source& source) {
+    const auto open = [&](const std::string& path) { return open_output(first_, outputs_, path); };
+    if (!first_.bundle.empty()) {
+      std::vector<WriteSummary> summaries;
+      TRY(summaries.emplace_back(), runs_.front().write_bundle(open, source));
+      return summaries;
+    }
+    std::vector<ProgramToWrite> programs;
+    for (const std::size_t index : indices) programs.push_back(runs_[index].to_write());
+    return write_ptes_to(open, programs);
+  }
+
+  const Compiler& compiler_;
+  const CompileOptions& first_;
+  LowerOptions lower_;
+  std::span<const TargetOptions> programs_;
   OutputSet outputs_;
+  std::deque<Compilation> runs_;  // as programs_
   std::vector<StepTime> times_;
+  std::vector<std::vector<StepTime>> times_of_;
   StepTimer timer_{times_};
 };
 
@@ -433,11 +559,79 @@ Result<Exported> read_inputs(const Compiler& compiler, CompileOptions& options) 
 
 Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, const LowerOptions& options,
                                   ReportParts parts) {
-  return lower(compiler, std::move(exported), options, parts, Rounds::Keep);
+  std::vector<StepTime> times;
+  StepTimer timer(times);
+  TRY(Prepared prepared, prepare(compiler, std::move(exported), options));
+  TRY(Compiled compiled, lower(compiler, std::move(prepared), options, parts, Rounds::Keep, timer));
+  compiled.report.times = std::move(times);
+  return compiled;
 }
 
 Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options) {
-  return guarded([&] { return Compilation(compiler, options).run(); });
+  return guarded([&]() -> Result<Compiled> {
+    const TargetOptions only{.target = {}, .options = options};
+    TRY(std::vector<Compiled> compiled, CompilationSet(compiler, std::span(&only, 1)).run());
+    return std::move(compiled.front());
+  });
+}
+
+std::string target_path(const std::string& path, const std::string& target) {
+  std::filesystem::path file(path);
+  return (file.parent_path() /
+          fmt::format("{}.{}{}", file.stem().string(), target, file.extension().string()))
+      .string();
+}
+
+namespace {
+
+Status check_targets(const CompileOptions& options, std::span<const Target> targets) {
+  if (targets.empty()) return failure("usage", "--target", "there is no target");
+  if (!options.lower.backends.empty())
+    return failure("usage", "--backend", "it cannot be combined with --target, which names backends");
+  if (!options.bundle.empty()) return failure("usage", "--bundle", "it cannot be combined with --target");
+  if (options.output.empty()) return failure("usage", "-o", "programs for targets need a file name");
+  if (writes_standard_output(options))
+    return failure("usage", "-", "outputs for several targets are files", "give each output a name");
+  std::set<std::string_view> names;
+  for (const Target& target : targets) {
+    const bool is_word = std::ranges::all_of(target.name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+             c == '-';
+    });
+    if (target.name.empty() || !is_word)
+      return failure("usage", "--target", fmt::format("'{}' is no name for a target", target.name),
+                     "it becomes a part of file names: letters, digits, '-' and '_'");
+    if (!names.insert(target.name).second)
+      return failure("usage", "--target", fmt::format("there are two targets '{}'", target.name));
+  }
+  return {};
+}
+
+CompileOptions options_of(const CompileOptions& all, const Target& target) {
+  CompileOptions options = all;
+  options.lower.backends = target.backends;
+  options.lower.joint_planning |= target.joint_planning;
+  for (std::string* path :
+       {&options.output, &options.lock, &options.debug_map, &options.etrecord, &options.stand_ins}) {
+    if (!path->empty()) *path = target_path(*path, target.name);
+  }
+  for (std::string& report : options.reports) report = target_path(report, target.name);
+  if (options.ptd.empty())
+    options.ptd.push_back({.path = std::filesystem::path(all.output).replace_extension(".ptd").string()});
+  return options;
+}
+
+}  // namespace
+
+Result<std::vector<Compiled>> compile_targets(const Compiler& compiler, const CompileOptions& options,
+                                              std::span<const Target> targets) {
+  return guarded([&]() -> Result<std::vector<Compiled>> {
+    TRY_STATUS(check_targets(options, targets));
+    std::vector<TargetOptions> programs;
+    for (const Target& target : targets)
+      programs.push_back({.target = target.name, .options = options_of(options, target)});
+    return CompilationSet(compiler, programs).run();
+  });
 }
 
 }  // namespace depute

@@ -25,10 +25,6 @@ std::optional<TensorData> dense(const TensorData& data, const TensorType& type) 
   return std::nullopt;
 }
 
-bool have_same_layout(const PlanTensor& a, const PlanTensor& b) {
-  return a.scalar_type == b.scalar_type && a.sizes == b.sizes && a.dim_order == b.dim_order;
-}
-
 }  // namespace
 
 bool ConstantPool::place(PlanTensor& tensor, Name key, const TensorData& data, const TensorType& type,
@@ -63,7 +59,7 @@ void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, con
   tensor.is_external = true;
   tensor.name = name;
   auto known = external_names_.find(tensor.name);
-  while (known != external_names_.end() && !have_same_layout(external_[known->second].tensor, tensor)) {
+  while (known != external_names_.end() && !external_[known->second].tensor.has_layout_of(tensor)) {
     tensor.name += fmt::format("[{}]", fmt::join(tensor.sizes, ", "));
     known = external_names_.find(tensor.name);
   }

@@ -126,4 +126,17 @@ Result<Plan> make_plan(const Program& program, const WriteOptions& options, std:
   return guarded([&]() -> Result<Plan> { return plan_methods(program, options, refusals); });
 }
 
+bool rename_external(Plan& plan, std::string_view name, const std::string& to) {
+  const auto found = std::ranges::find_if(
+      plan.external, [&](const ExternalConstant& constant) { return constant.tensor.name == name; });
+  if (found == plan.external.end()) return false;
+  found->tensor.name = to;
+  for (ExecutionPlan& method : plan.methods) {
+    for (PlanTensor& tensor : method.tensors) {
+      if (tensor.is_external && tensor.name == name) tensor.name = to;
+    }
+  }
+  return true;
+}
+
 }  // namespace depute

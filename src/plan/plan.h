@@ -52,4 +52,7 @@ inline constexpr std::string_view no_bound = "plan.no-bound";
 Result<Plan> make_plan(const Program& program, const WriteOptions& options, std::vector<Refusal>& refusals);
 Result<Plan> make_plan(const Program& program, const WriteOptions& options = {});
 
+// Gives an external constant another name. False if there is none of this name.
+bool rename_external(Plan& plan, std::string_view name, const std::string& to);
+
 }  // namespace depute

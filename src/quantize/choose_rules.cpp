@@ -356,12 +356,28 @@ class RuleChooser {
     return all;
   }
 
+  static double sqnr_of(double noise) { return noise == 0 ? infinite : -10 * std::log10(noise); }
+
+  std::vector<AutoPoint> curve() const {
+    std::vector<AutoPoint> points;
+    for (std::size_t place = 0; place < path_.size(); ++place) {
+      const auto measured = measured_.find(place);
+      double noise = 0;
+      for (std::size_t i = 0; i < units_.size(); ++i) noise += units_[i].forms[path_[place][i]].noise;
+      if (measured != measured_.end()) noise = measured->second;
+      points.push_back(
+          {.bytes = bytes_at(place), .sqnr = sqnr_of(noise), .is_measured = measured != measured_.end()});
+    }
+    return points;
+  }
+
   Result<AutoRules> rules_at(std::size_t place) {
     AutoRules chosen{.texts = texts_of(nodes_at(place)),
                      .bytes = bytes_at(place),
                      .float_bytes = bytes_at(path_.size() - 1)};
     TRY(const double noise, noise_at(place));
-    chosen.sqnr = noise == 0 ? infinite : -10 * std::log10(noise);
+    chosen.sqnr = sqnr_of(noise);
+    chosen.curve = curve();
     return chosen;
   }
 

@@ -41,6 +41,10 @@ struct PlanTensor {
   bool is_external = false;  // data comes from a .ptd file by name
   std::string name;          // fully qualified; may be empty
   PlanDevice device;
+
+  bool has_layout_of(const PlanTensor& other) const {
+    return scalar_type == other.scalar_type && sizes == other.sizes && dim_order == other.dim_order;
+  }
 };
 
 // A value of a method; the kind decides which fields are used.

@@ -251,6 +251,16 @@ class BlobWriter {
 
 }  // namespace
 
+bool have_same_bytes(const Blob& a, const Blob& b) {
+  if (a.size != b.size) return false;
+  if (a.storage == b.storage && a.offset == b.offset) return true;
+  return with_bytes(*a.storage, [&](std::span<const std::byte> bytes_of_a) {
+    return with_bytes(*b.storage, [&](std::span<const std::byte> bytes_of_b) {
+      return are_equal(bytes_of_a.subspan(a.offset, a.size), bytes_of_b.subspan(b.offset, b.size));
+    });
+  });
+}
+
 Result<std::vector<std::uint64_t>> write_blobs(Output& file, std::span<const Blob> blobs, int jobs) {
   return BlobWriter(file, blobs, jobs).run();
 }

@@ -22,6 +22,8 @@ struct Blob {
   std::uint64_t alignment = 16;  // of the position in the file, in bytes; a power of two
 };
 
+bool have_same_bytes(const Blob& a, const Blob& b);
+
 // Returns positions in the file, one per blob; 0 for empty blobs. The file must not be empty. Blobs with
 // equal bytes get the strictest of their alignments; small ones may be stored twice instead.
 Result<std::vector<std::uint64_t>> write_blobs(Output& file, std::span<const Blob> blobs, int jobs);

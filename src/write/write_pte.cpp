@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -239,10 +241,7 @@ std::optional<PlanTensor> layout_of(const NamedData& data) {
 
 // Merges data of a delegate into the constant with the same name, which must have the same bytes.
 Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::string& owner) {
-  const Blob& blob = constant.blob;
-  bool is_same =
-      blob.size == data.storage->size() && blob.offset == 0 && have_same_bytes(*blob.storage, *data.storage);
-  if (!is_same) {
+  if (!have_same_bytes(constant.blob, {data.storage, 0, data.storage->size()})) {
     return failure(
         "write_pte", owner,
         fmt::format("its named data \"{}\" differs from the constant with the same name", data.key),
@@ -292,7 +291,8 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
 }
 
 // Splits files that have a limit.
-Status split_files(std::map<std::string, std::vector<PtdEntry>>& files, const WriteOptions& options) {
+Result<std::map<std::string, std::vector<PtdEntry>>> split_files(
+    std::map<std::string, std::vector<PtdEntry>> files, const WriteOptions& options) {
   std::map<std::string, std::uint64_t> limits;
   for (const DataFile& file : options.ptd) {
     if (file.max_bytes == 0) continue;
@@ -313,7 +313,7 @@ Status split_files(std::map<std::string, std::vector<PtdEntry>>& files, const Wr
                        "give one of them another name");
     }
   }
-  return {};
+  return files;
 }
 
 }  // namespace
@@ -364,54 +364,164 @@ Status check_unchanged_files(const Program& program) {
   return {};
 }
 
-Result<WriteSummary> write_files(const OpenOutput& open, const Program& program, const Plan& plan,
-                                 const std::string& path, const WriteOptions& options) {
-  TRY(Distribution distribution, distribute(program, plan, path, options));
-  TRY_STATUS(split_files(distribution.files, options));
-  Segments segments = collect_segments(program, plan, distribution.own, options);
-  TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
-  const bool has_blobs =
-      std::ranges::any_of(segments.layout.inline_blobs, [](const auto& blob) { return blob != nullptr; });
-  const std::size_t room = align(pte_header, has_blobs ? segments.layout.inline_alignment : pte_header);
-  std::uint64_t base =
-      align(flatbuffer.size() + room,
-            std::max({options.segment_alignment, options.constant_alignment, constant_alignment}));
-  bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
-
-  TRY(std::unique_ptr<Output> file, open(path));
-  TRY_STATUS(file->skip_to(has_data ? base : flatbuffer.size() + room));
-  TRY(auto positions, write_blobs(*file, segments.blobs, options.jobs));
-
-  WriteSummary summary;
-  std::span<std::uint8_t> bytes(flatbuffer.data(), flatbuffer.size());
-  summary.constant_bytes = set_offsets(bytes, segments, positions, base);
-  summary.flatbuffer_bytes = flatbuffer.size();
-  summary.file_bytes = file->position();
-  summary.warnings = warnings_of(plan, segments.layout, options);
-  TRY_STATUS(file->write_at(0, file_start(bytes, room, base, has_data ? file->position() - base : 0)));
-  TRY_STATUS(file->write_at(header_position + room, std::as_bytes(bytes.subspan(header_position))));
-
-  // All files are complete before the first one is committed.
-  std::vector<std::unique_ptr<Output>> external;
-  for (const auto& [name, entries] : distribution.files) {
-    TRY(std::unique_ptr<Output> ptd, open(name));
-    TRY_STATUS(write_ptd(entries, *ptd, options.jobs,
-                         std::max(options.segment_alignment, options.constant_alignment)));
-    summary.external_files.push_back({name, ptd->position()});
-    external.push_back(std::move(ptd));
+// The .ptd files of all programs. In one file a key has the same bytes for all of them.
+class SharedFiles {
+ public:
+  // Keys of which another program has something else.
+  std::vector<std::string> taken(const std::map<std::string, std::vector<PtdEntry>>& files) const {
+    std::vector<std::string> keys;
+    for (const auto& [path, entries] : files) {
+      for (const PtdEntry& entry : entries) {
+        const PtdEntry* other = find(path, entry.key);
+        if (other != nullptr && !is_same(*other, entry)) keys.push_back(entry.key);
+      }
+    }
+    return keys;
   }
-  for (const DataFile& file_of : options.ptd) {
-    if (distribution.files.contains(file_of.path)) continue;
-    summary.warnings.push_back(
-        file_of.pattern == "*"
-            ? fmt::format("the program has no external data: {} was not written", file_of.path)
-            : fmt::format("no data matches {}: {} was not written", file_of.pattern, file_of.path));
+
+  void add(std::map<std::string, std::vector<PtdEntry>> files) {
+    for (auto& [path, entries] : files) {
+      for (PtdEntry& entry : entries) add(path, std::move(entry));
+    }
   }
-  TRY_STATUS(check_unchanged_files(program));
-  for (const auto& ptd : external) TRY_STATUS(ptd->commit());
-  TRY_STATUS(file->commit());
-  return summary;
-}
+
+  std::map<std::string, std::vector<PtdEntry>> take() && { return std::move(files_); }
+
+ private:
+  static bool is_same(const PtdEntry& a, const PtdEntry& b) {
+    return (!a.layout || !b.layout || a.layout->has_layout_of(*b.layout)) && have_same_bytes(a.blob, b.blob);
+  }
+
+  const PtdEntry* find(const std::string& path, const std::string& key) const {
+    const auto place = places_.find({path, key});
+    return place == places_.end() ? nullptr : &files_.at(path)[place->second];
+  }
+
+  void add(const std::string& path, PtdEntry entry) {
+    std::vector<PtdEntry>& entries = files_[path];
+    const auto [place, is_new] = places_.try_emplace({path, entry.key}, entries.size());
+    if (is_new) {
+      entries.push_back(std::move(entry));
+      return;
+    }
+    PtdEntry& other = entries[place->second];
+    other.blob.alignment = std::max(other.blob.alignment, entry.blob.alignment);
+    if (!other.layout) other.layout = std::move(entry.layout);
+  }
+
+  std::map<std::string, std::vector<PtdEntry>> files_;
+  std::map<std::pair<std::string, std::string>, std::size_t> places_;  // by path and key
+};
+
+// Writes programs that share their .ptd files.
+class ProgramWriter {
+ public:
+  ProgramWriter(const OpenOutput& open, std::span<const ProgramToWrite> programs)
+      : open_(open), programs_(programs) {}
+
+  Result<std::vector<WriteSummary>> run() {
+    for (const ProgramToWrite& program : programs_) TRY_STATUS(distribute(program));
+    TRY(files_, split_files(std::move(shared_).take(), programs_.front().options));
+    for (std::size_t i = 0; i < programs_.size(); ++i) TRY_STATUS(write_program(i));
+    TRY_STATUS(write_data());
+    for (const ProgramToWrite& program : programs_) TRY_STATUS(check_unchanged_files(program.program));
+    // All files are complete before the first one is committed.
+    for (const auto& output : outputs_) TRY_STATUS(output->commit());
+    return std::move(summaries_);
+  }
+
+ private:
+  // Constants with a name that another program uses for something else get another name, in a plan of their own.
+  Status distribute(const ProgramToWrite& program) {
+    plans_.push_back(&program.plan);
+    while (true) {
+      TRY(Distribution distribution,
+          depute::distribute(program.program, *plans_.back(), program.path, program.options));
+      const std::vector<std::string> taken = shared_.taken(distribution.files);
+      if (taken.empty()) {
+        keys_.emplace_back();
+        for (const auto& [path, entries] : distribution.files) {
+          for (const PtdEntry& entry : entries) keys_.back().insert(entry.key);
+        }
+        own_data_.push_back(std::move(distribution.own));
+        shared_.add(std::move(distribution.files));
+        return {};
+      }
+      Plan& renamed = renamed_.emplace_back(*plans_.back());
+      for (const std::string& key : taken) {
+        if (rename_external(renamed, key, fmt::format("{}@{}", key, plans_.size()))) continue;
+        return failure("write_pte", program.path,
+                       fmt::format("its named data \"{}\" differ from those of another program", key),
+                       "backends must derive each key from the bytes");
+      }
+      plans_.back() = &renamed;
+    }
+  }
+
+  Status write_program(std::size_t index) {
+    const auto& [program, own_plan, path, options] = programs_[index];
+    const Plan& plan = *plans_[index];
+    Segments segments = collect_segments(program, plan, own_data_[index], options);
+    TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
+    const bool has_blobs =
+        std::ranges::any_of(segments.layout.inline_blobs, [](const auto& blob) { return blob != nullptr; });
+    const std::size_t room = align(pte_header, has_blobs ? segments.layout.inline_alignment : pte_header);
+    std::uint64_t base =
+        align(flatbuffer.size() + room,
+              std::max({options.segment_alignment, options.constant_alignment, constant_alignment}));
+    bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
+
+    TRY(std::unique_ptr<Output> file, open_(path));
+    TRY_STATUS(file->skip_to(has_data ? base : flatbuffer.size() + room));
+    TRY(auto positions, write_blobs(*file, segments.blobs, options.jobs));
+
+    WriteSummary& summary = summaries_.emplace_back();
+    std::span<std::uint8_t> bytes(flatbuffer.data(), flatbuffer.size());
+    summary.constant_bytes = set_offsets(bytes, segments, positions, base);
+    summary.flatbuffer_bytes = flatbuffer.size();
+    summary.file_bytes = file->position();
+    summary.warnings = warnings_of(plan, segments.layout, options);
+    TRY_STATUS(file->write_at(0, file_start(bytes, room, base, has_data ? file->position() - base : 0)));
+    TRY_STATUS(file->write_at(header_position + room, std::as_bytes(bytes.subspan(header_position))));
+    outputs_.push_back(std::move(file));
+    return {};
+  }
+
+  Status write_data() {
+    const WriteOptions& options = programs_.front().options;
+    for (const auto& [path, entries] : files_) {
+      TRY(std::unique_ptr<Output> file, open_(path));
+      TRY_STATUS(write_ptd(entries, *file, options.jobs,
+                           std::max(options.segment_alignment, options.constant_alignment)));
+      for (std::size_t i = 0; i < programs_.size(); ++i) {
+        const auto is_needed = [&](const PtdEntry& entry) { return keys_[i].contains(entry.key); };
+        if (std::ranges::any_of(entries, is_needed))
+          summaries_[i].external_files.push_back({path, file->position()});
+      }
+      outputs_.push_back(std::move(file));
+    }
+    for (const DataFile& file_of : options.ptd) {
+      if (files_.contains(file_of.path)) continue;
+      for (WriteSummary& summary : summaries_)
+        summary.warnings.push_back(
+            file_of.pattern == "*"
+                ? fmt::format("the program has no external data: {} was not written", file_of.path)
+                : fmt::format("no data matches {}: {} was not written", file_of.pattern, file_of.path));
+    }
+    return {};
+  }
+
+  const OpenOutput& open_;
+  std::span<const ProgramToWrite> programs_;
+  std::vector<const Plan*> plans_;           // per program, as the following ones
+  std::vector<std::set<std::string>> keys_;  // in .ptd files
+  std::vector<std::vector<NamedData>> own_data_;
+  std::vector<WriteSummary> summaries_;
+  std::deque<Plan> renamed_;
+  SharedFiles shared_;
+  std::map<std::string, std::vector<PtdEntry>> files_;
+  std::vector<std::unique_ptr<Output>> outputs_;
+};
 
 }  // namespace
 
@@ -432,13 +542,21 @@ Result<PteFile> write_pte_bytes(const Program& program, const Plan& plan, const 
 
 Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
                                   const std::string& path, const WriteOptions& options) {
-  return guarded([&]() -> Result<WriteSummary> {
-    TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
-    TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
-    TRY_STATUS(check_alignment("constant_alignment", options.constant_alignment));
-    TRY_STATUS(check_data_is_there(program, "write_pte"));
-    TRY_STATUS(check_payloads(program));
-    return write_files(open, program, plan, path, options);
+  TRY(std::vector<WriteSummary> summaries, write_ptes_to(open, {{{program, plan, path, options}}}));
+  return std::move(summaries.front());
+}
+
+Result<std::vector<WriteSummary>> write_ptes_to(const OpenOutput& open,
+                                                std::span<const ProgramToWrite> programs) {
+  return guarded([&]() -> Result<std::vector<WriteSummary>> {
+    for (const auto& [program, plan, path, options] : programs) {
+      TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
+      TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
+      TRY_STATUS(check_alignment("constant_alignment", options.constant_alignment));
+      TRY_STATUS(check_data_is_there(program, "write_pte"));
+      TRY_STATUS(check_payloads(program));
+    }
+    return ProgramWriter(open, programs).run();
   });
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,17 @@ Result<PteFile> write_pte_bytes(const Program& program, const Plan& plan, const 
 // before the first is committed.
 Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
                                   const std::string& path, const WriteOptions& options = {});
+
+struct ProgramToWrite {
+  const Program& program;
+  const Plan& plan;
+  std::string path;
+  WriteOptions options;
+};
+
+// Like write_pte_to(), for programs of one model, at least one, with the same options. They share their .ptd files, where each name has
+// the same bytes for all of them: a constant that differs gets another name, "weight@2" in the second program.
+Result<std::vector<WriteSummary>> write_ptes_to(const OpenOutput& open,
+                                                std::span<const ProgramToWrite> programs);
 
 }  // namespace depute

@@ -7,7 +7,6 @@
 #include "depute/program/walk.h"
 #include "depute/tools/report.h"
 #include "ops/own_ops.h"
-#include "read/read_debug_map.h"
 
 namespace depute {
 namespace {
@@ -136,14 +135,18 @@ MappedInstruction mapped_instruction(const Program& program, const ExecutionPlan
 
 }  // namespace
 
-std::string debug_map_json(const Program& lowered, const Plan& plan, const std::string& file) {
+DebugMap make_debug_map(const Program& lowered, const Plan& plan, const std::string& file) {
   DebugMap map{.program = file, .nodes = mapped_nodes(lowered)};
   for (const ExecutionPlan& method : plan.methods) {
     MappedMethod& mapped = map.methods[method.name];
     for (std::size_t i = 0; i < method.instructions.size(); ++i)
       mapped.instructions.push_back(mapped_instruction(lowered, method, i));
   }
-  return json_document(map);
+  return map;
+}
+
+std::string debug_map_json(const Program& lowered, const Plan& plan, const std::string& file) {
+  return json_document(make_debug_map(lowered, plan, file));
 }
 
 std::string debug_map(const Executable& executable, const std::string& name) {

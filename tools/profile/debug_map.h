@@ -6,9 +6,11 @@
 
 #include "depute/program/program.h"
 #include "plan/plan.h"
+#include "read/read_debug_map.h"
 
 namespace depute {
 
+DebugMap make_debug_map(const Program& lowered, const Plan& plan, const std::string& file);
 // `plan` is the plan of `lowered`; `file` is the name of the output file.
 std::string debug_map_json(const Program& lowered, const Plan& plan, const std::string& file);
 

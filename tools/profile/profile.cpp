@@ -497,6 +497,9 @@ class Joiner {
     if (entry != nullptr) {
       instruction.name =
           entry->delegate.empty() ? entry->name : fmt::format("{} ({})", entry->delegate, entry->name);
+      instruction.callee = entry->name;
+      instruction.handles = entry->handles;
+      std::ranges::sort(instruction.handles);
       instruction.lines = places_.lines(entry->handles);
       instruction.module = places_.module(entry->handles);
     } else {
@@ -537,6 +540,8 @@ class Joiner {
     if (entry == nullptr) return piece;
     for_each_piece(*entry, [&](const std::string& name, const Handles& handles) {
       if (name != identifier && (counted.empty() || name != counted)) return;
+      piece.handles = handles;
+      std::ranges::sort(piece.handles);
       piece.lines = places_.lines(handles);
       piece.module = places_.module(handles);
     });

@@ -57,9 +57,17 @@ void fields(FieldWriter& visit, const QuantizedLayer& layer) {
   visit("sqnr_db", std::isfinite(layer.sqnr) ? std::optional(layer.sqnr) : std::nullopt);
 }
 
+static std::optional<double> if_finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+static void fields(FieldWriter& visit, const AutoPoint& point) {
+  visit("bytes", point.bytes, "sqnr_db", if_finite(point.sqnr), "is_measured", point.is_measured);
+}
+
 void fields(FieldWriter& visit, const AutoRules& chosen) {
   visit("rules", chosen.texts, "bytes", chosen.bytes, "float_bytes", chosen.float_bytes, "sqnr_db",
-        std::isfinite(chosen.sqnr) ? std::optional(chosen.sqnr) : std::nullopt);
+        if_finite(chosen.sqnr), "curve", chosen.curve);
 }
 
 void fields(FieldWriter& visit, const IntegerTensor& tensor) {

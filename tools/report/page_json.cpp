@@ -12,6 +12,7 @@
 #include "tools/report/repeats.h"
 #include "tools/report/report_fields.h"
 #include "tools/size/weight_names.h"
+#include "tools/tune/plan_fields.h"
 
 namespace depute {
 
@@ -69,6 +70,7 @@ class PageWriter {
     page("types", types());
     page("memory", memory());  // numbers strings, as ledger() does: calls of their own, in this order
     page("ledger", ledger());
+    if (report_.plan) page("plan", *report_.plan);
     page("advice", facts_->advice, "advice_left_out", facts_->is_advice_left_out);
     page("sources", sources_.take(), "reasons", reasons_.take(), "strings", strings_.take());
     return dump_json(std::move(page).take(), -1);

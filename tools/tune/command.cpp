@@ -28,6 +28,7 @@ struct TuneArguments {
   std::string plan;
   std::string runner;
   std::string runtime;
+  std::vector<std::string> profiles;
   std::string budget = "60s";
   std::string color = "auto";
   std::uint64_t top = 10;
@@ -66,6 +67,26 @@ Result<std::vector<MeasuredMethod>> parse_inputs(const TuneArguments& arguments)
   return methods;
 }
 
+// Parses "DUMP=MAP".
+Result<std::vector<RecordedFiles>> parse_profiles(const TuneArguments& arguments) {
+  std::vector<RecordedFiles> files;
+  for (const std::string& text : arguments.profiles) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size())
+      return failure("usage", "--profile", fmt::format("'{}' must have the form DUMP.etdp=MAP.json", text),
+                     "`depute lower --debug-map` writes the map with a program");
+    files.push_back({.dump = text.substr(0, equals), .map = text.substr(equals + 1)});
+  }
+  if (files.empty()) return files;
+  const std::pair<std::string_view, bool> others[] = {{"--inputs", !arguments.inputs.empty()},
+                                                      {"--threads", arguments.threads != 0},
+                                                      {"--runner", !arguments.runner.empty()},
+                                                      {"--runtime", !arguments.runtime.empty()}};
+  for (const auto& [option, is_given] : others)
+    if (is_given) return failure("usage", option, "nothing is run with --profile");
+  return files;
+}
+
 // The words before the program's path. A command of the user's may have arguments, as in a shell.
 Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) {
   if (!arguments.runner.empty())
@@ -78,6 +99,11 @@ Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) 
 Status check_outputs(const TuneArguments& arguments) {
   OutputSet outputs;
   for (const std::string& input : arguments.inputs) outputs.add_input(input.substr(input.find('=') + 1));
+  TRY(const std::vector<RecordedFiles> profiles, parse_profiles(arguments));
+  for (const RecordedFiles& files : profiles) {
+    outputs.add_input(files.dump);
+    outputs.add_input(files.map);
+  }
   if (!arguments.request.model.empty()) outputs.add_input(arguments.request.model);
   if (!arguments.output.empty()) TRY_STATUS(outputs.reserve("-o", arguments.output));
   if (!arguments.plan.empty()) TRY_STATUS(outputs.reserve("--plan", arguments.plan));
@@ -85,13 +111,18 @@ Status check_outputs(const TuneArguments& arguments) {
   return {};
 }
 
+std::string runner_text(const TuneArguments& arguments) {
+  if (!arguments.profiles.empty()) return "profiles";
+  return arguments.runner.empty() ? "depute run" : arguments.runner;
+}
+
 TunedPlan tuned_plan(const TuneArguments& arguments, const Tuned& tuned) {
   return {.backends = tuned.best.arguments(),
           .together = tuned.best.is_joint,
           .model = arguments.request.model,
-          .runner = arguments.runner.empty() ? "depute run" : arguments.runner,
+          .runner = runner_text(arguments),
           .threads = static_cast<std::uint64_t>(arguments.threads),
-          .inputs = arguments.inputs,
+          .inputs = arguments.profiles.empty() ? arguments.inputs : arguments.profiles,
           .ns = tuned.ns,
           .static_ns = tuned.static_ns,
           .tried = tuned.trials};
@@ -130,8 +161,13 @@ Status use_rules(const std::vector<std::string>& texts, CompileOptions& options)
 Result<Tuned> find_plan(const TuneArguments& arguments, CompileOptions& options, Compiler& compiler) {
   TuneOptions tuning;
   TRY(tuning.budget, parse_duration("--budget", arguments.budget));
-  TRY(tuning.meter.command, runner_command(arguments));
-  TRY(tuning.meter.methods, parse_inputs(arguments));
+  TRY(const std::vector<RecordedFiles> profiles, parse_profiles(arguments));
+  if (!profiles.empty()) {
+    TRY(tuning.recorded, RecordedTimes::read(profiles));
+  } else {
+    TRY(tuning.meter.command, runner_command(arguments));
+    TRY(tuning.meter.methods, parse_inputs(arguments));
+  }
   tuning.meter.threads = arguments.threads;
   TRY_STATUS(check_outputs(arguments));
   TRY_STATUS(prepare_request(arguments.request, options, compiler));
@@ -160,7 +196,8 @@ Result<int> run_tune(const TuneArguments& arguments, Compiler& compiler) {
   if (arguments.json && is_standard_output(arguments.plan))
     return failure("usage", "--json", "standard output has the plan already");
   TRY(const Tuned tuned, find_plan(arguments, options, compiler));
-  const std::string plan = tuned_plan_json(tuned_plan(arguments, tuned));
+  options.plan = tuned_plan(arguments, tuned);
+  const std::string plan = tuned_plan_json(*options.plan);
   options.output = arguments.output;
   options.lower = tuned.best.applied_to(options.lower);
   if (!options.output.empty() || !options.reports.empty()) {
@@ -186,31 +223,36 @@ std::vector<Option> tune_options(TuneArguments& arguments) {
   std::erase_if(options, [](const Option& option) {
     return option.names == "--dump-after";
   });  // each candidate has steps
-  return joined(std::move(options),
-                {
-                    {"--inputs", &arguments.inputs,
-                     "[METHOD=]FILE.npz: inputs to measure with, for `depute run`; by default random ones "
-                     "for each method. Each FILE is a call",
-                     "FILE.npz"},
-                    {"-o,--output", &arguments.output, "Also write the fastest program", "FILE"},
-                    {"--plan", &arguments.plan,
-                     "Write the plan, for `depute lower --plan`, with all measurements", "FILE"},
-                    {.names = "--threads",
-                     .target = &arguments.threads,
-                     .help = "Threads of the runtime, which otherwise chooses",
-                     .value = "N",
-                     .range = {{1, 1024}}},
-                    {"--budget", &arguments.budget,
-                     "Time for measuring, for example 90s or 5m; by default 60s", "TIME"},
-                    {"--runner", &arguments.runner,
-                     "A command that executes a .pte in place of `depute run`, on another device for "
-                     "instance; it gets the same words",
-                     "COMMAND"},
-                    runtime_option(arguments.runtime),
-                    top_option(arguments.top, "Plans to list, by default 10; 0: all"),
-                    color_option(arguments.color),
-                    {"--json", &arguments.json, "Print the plan as JSON"},
-                });
+  return joined(
+      std::move(options),
+      {
+          {"--inputs", &arguments.inputs,
+           "[METHOD=]FILE.npz: inputs to measure with, for `depute run`; by default random ones "
+           "for each method. Each FILE is a call",
+           "FILE.npz"},
+          {"-o,--output", &arguments.output, "Also write the fastest program", "FILE"},
+          {"--plan", &arguments.plan, "Write the plan, for `depute lower --plan`, with all measurements",
+           "FILE"},
+          {.names = "--threads",
+           .target = &arguments.threads,
+           .help = "Threads of the runtime, which otherwise chooses",
+           .value = "N",
+           .range = {{1, 1024}}},
+          {"--budget", &arguments.budget, "Time for measuring, for example 90s or 5m; by default 60s",
+           "TIME"},
+          {"--runner", &arguments.runner,
+           "A command that executes a .pte in place of `depute run`, on another device for "
+           "instance; it gets the same words",
+           "COMMAND"},
+          runtime_option(arguments.runtime),
+          {"--profile", &arguments.profiles,
+           "DUMP.etdp=MAP.json: run nothing, but put times together from ETDumps of programs of this model, "
+           "with their debug maps",
+           "DUMP=MAP"},
+          top_option(arguments.top, "Plans to list, by default 10; 0: all"),
+          color_option(arguments.color),
+          {"--json", &arguments.json, "Print the plan as JSON"},
+      });
 }
 
 }  // namespace

@@ -48,11 +48,12 @@ std::string reason_of(const Diagnostic& error) {
 // A plan with its program.
 struct Candidate {
   DelegationPlan plan;
-  std::string file;              // .pte
-  std::size_t trial = 0;         // in Tuned::trials
-  std::uint64_t ns = 0;          // the smallest of all turns; 0: not measured
-  milliseconds process{};        // of the last turn
-  std::optional<Report> report;  // none: it is not tried again
+  std::string file;                    // .pte
+  std::size_t trial = 0;               // in Tuned::trials
+  std::uint64_t ns = 0;                // the smallest of all turns; 0: not measured
+  milliseconds process{};              // of the last turn
+  std::optional<Report> report;        // none: it is not tried again
+  Result<std::uint64_t> recorded = 0;  // its time by TuneOptions::recorded
 };
 
 class PlanSearch {
@@ -117,7 +118,11 @@ class PlanSearch {
     TRY(Delegated delegated, compiler_.lower(exported_, candidate.plan.applied_to(options_.lower)));
     candidate.report = make_report(delegated);
     TRY(const Executable executable, to_executorch(std::move(delegated), options_.write));
-    if (meter_ == nullptr) make_meter(executable.plan());
+    if (options_.recorded) {
+      candidate.recorded = options_.recorded->of(executable);
+    } else if (meter_ == nullptr) {
+      make_meter(executable.plan());
+    }
     TRY(const PteFile file, write_file(executable, candidate.file));
     return {};
   }
@@ -142,10 +147,16 @@ class PlanSearch {
     return best_ == nullptr ? first_limit : best_->process * hopeless + spare_time;
   }
 
+  Result<Turn> run(const Candidate& candidate) const {
+    if (!options_.recorded) return meter_->run(candidate.file, repeat_, limit());
+    TRY(const std::uint64_t ns, candidate.recorded);
+    return Turn{.ns = ns, .outputs = {}};
+  }
+
   // Runs a candidate once. Returns its time; 0 if it cannot be run, or computes something else.
   std::uint64_t take_turn(Candidate& candidate) {
     TunedTrial& trial = trial_of(candidate);
-    const Result<Turn> turn = meter_->run(candidate.file, repeat_, limit());
+    const Result<Turn> turn = run(candidate);
     if (!turn) {
       if (!is_stopped()) trial.left_out = reason_of(turn.error());
       return 0;
@@ -156,7 +167,7 @@ class PlanSearch {
       trial.left_out = "its outputs differ from those of the plan that was asked for";
       return 0;
     }
-    trial.ns.push_back(turn->ns);
+    if (!options_.recorded || trial.ns.empty()) trial.ns.push_back(turn->ns);
     candidate.ns = candidate.ns == 0 ? turn->ns : std::min(candidate.ns, turn->ns);
     candidate.process = turn->process;
     report_progress();
@@ -180,6 +191,7 @@ class PlanSearch {
   // than `losses` times.
   Result<double> compare(Candidate& a, Candidate& b, int count, int losses) {
     constexpr double never = std::numeric_limits<double>::infinity();
+    if (options_.recorded) count = 1;  // the same in each turn
     std::vector<double> ratios;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t ns_a = take_turn(a);

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "depute/tools/tuned_plan.h"
 #include "tools/tune/delegation_plan.h"
 #include "tools/tune/measure.h"
+#include "tools/tune/recorded_times.h"
 
 namespace depute {
 
@@ -33,6 +35,8 @@ struct TuneOptions {
   LowerOptions lower = {};  // without backends and rules of quantization
   WriteOptions write = {};
   MeterOptions meter = {};  // `methods` may be empty: all methods that compute
+  // If given, nothing is run: the times of plans are put together from these.
+  std::optional<RecordedTimes> recorded = {};
   std::chrono::milliseconds budget{};
   std::function<void(const TuneProgress&)> progress = {};
   std::function<bool()> is_stopped = {};  // true: return the best plan so far

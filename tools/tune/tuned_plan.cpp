@@ -4,21 +4,10 @@
 
 #include "read/read_fields.h"
 #include "read/read_program.h"
-#include "support/fields.h"
 #include "support/mapped_file.h"
+#include "tools/tune/plan_fields.h"
 
 namespace depute {
-
-static void fields(auto& visit, TunedTrial& trial) {
-  visit("backends", trial.backends, "together", trial.together);
-  visit.omit_empty("program", trial.program, "ns", trial.ns, "left_out", trial.left_out);
-}
-
-static void fields(auto& visit, TunedPlan& plan) {
-  visit("version", plan.version, "backends", plan.backends, "together", plan.together);
-  visit.optional("model", plan.model, "runner", plan.runner, "threads", plan.threads, "inputs", plan.inputs,
-                 "ns", plan.ns, "static_ns", plan.static_ns, "tried", plan.tried);
-}
 
 std::string tuned_plan_json(const TunedPlan& plan) {
   return json_document(plan);

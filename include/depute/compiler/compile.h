@@ -6,6 +6,8 @@
 //   DEPUTE_TRY(Compiled compiled, compile(compiler, options));            // compiled.report
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "depute/compiler/compiler.h"
 #include "depute/program/result.h"
 #include "depute/tools/report.h"
+#include "depute/tools/tuned_plan.h"
 
 namespace depute {
 
@@ -39,7 +42,8 @@ struct CompileOptions {
   bool update_lock = false;  // writes the lock file instead
   // .pte; empty: no program is written, and the report lists everything that to_executorch() would reject.
   std::string output = {};
-  std::vector<DataFile> ptd = {};  // files for constants and delegate data; other data stay in the output
+  std::vector<DataFile> ptd = {};      // files for constants and delegate data; other data stay in the output
+  std::optional<TunedPlan> plan = {};  // from which lower.backends come, for the HTML page
   std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON
   std::string stand_ins =
       {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
@@ -57,6 +61,13 @@ struct Compiled {
   Report report;
 };
 
+// A device or runtime that gets a program of its own.
+struct Target {
+  std::string name = {};                      // part of file names: letters, digits, '-' and '_'
+  std::vector<BackendRequest> backends = {};  // in place of LowerOptions::backends
+  bool joint_planning = false;
+};
+
 // Fails for a path of CompileOptions::reports whose extension is no format's.
 DEPUTE_API Status check_reports(const std::vector<std::string>& reports);
 // True if an output goes to standard output, so that messages must go to standard error.
@@ -72,5 +83,20 @@ DEPUTE_API Result<Compiled> lower_and_report(const Compiler& compiler, Exported 
 // Checks all paths first: outputs must be writable, distinct and no inputs. All outputs appear together at the
 // end; on failure no output file is created or changed.
 DEPUTE_API Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options);
+
+// The path of a target's own file: "dir/model.phone.pte" for "dir/model.pte".
+DEPUTE_API std::string target_path(const std::string& path, const std::string& target);
+
+// Compiles one model for several targets. It is read, quantized and calibrated once. Each program and each file beside it (reports,
+// lock, debug map, ...) has a target_path(); the .ptd files, by default one beside the output, are shared: equal bytes are stored once for
+// all programs. All outputs appear together. If one program fails or violates a requirement, none is written.
+//
+//   Compiler compiler;
+//   CompileOptions options{.input = "model.pt2", .output = "model.pte"};
+//   const Target targets[] = {{"phone", {{"xnnpack"}}}, {"plain"}};
+//   DEPUTE_TRY(auto all, compile_targets(compiler, options, targets));  // model.phone.pte, ..., model.ptd
+DEPUTE_API Result<std::vector<Compiled>> compile_targets(const Compiler& compiler,
+                                                         const CompileOptions& options,
+                                                         std::span<const Target> targets);
 
 }  // namespace depute

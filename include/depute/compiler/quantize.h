@@ -93,12 +93,20 @@ struct QuantizedLayer {
   double sqnr = 0;
 };
 
+// A program between the smallest one and floats.
+struct AutoPoint {
+  std::uint64_t bytes = 0;   // of all constants
+  double sqnr = 0;           // in decibels; infinite without noise
+  bool is_measured = false;  // as a whole; otherwise it adds up the noise that each layer makes alone
+};
+
 // Rules that take the place of an auto rule, and what they give.
 struct AutoRules {
   std::vector<std::string> texts = {};  // rules that give the same program
   double sqnr = 0;                      // of the noisiest output, in decibels; infinite without noise
   std::uint64_t bytes = 0;              // of all constants, with the integers of quantized layers
   std::uint64_t float_bytes = 0;        // of all constants before
+  std::vector<AutoPoint> curve = {};    // by bytes
 };
 
 struct QuantizeResult {

@@ -33,15 +33,18 @@ struct ProfiledPiece {
   std::string identifier = {};  // identifier chosen by the backend
   std::string lines = {};       // lines of the model if the debug map has the identifier; else empty
   std::string module = {};
+  std::vector<std::uint32_t> handles = {};  // debug handles of its nodes, sorted
   std::uint64_t ticks = 0;
   std::uint64_t calls = 0;
 };
 
 struct ProfiledInstruction {
   std::int64_t index = 0;
-  std::string name = {};    // "aten::tan.out", "xnnpack0 (XnnpackBackend)"
-  std::string lines = {};   // "model.py:12, 14"; empty if unknown
-  std::string module = {};  // innermost module that contains all nodes
+  std::string name = {};                    // "aten::tan.out", "xnnpack0 (XnnpackBackend)"
+  std::string callee = {};                  // the kernel, or the backend: "aten::tan.out", "XnnpackBackend"
+  std::vector<std::uint32_t> handles = {};  // debug handles of its nodes, sorted
+  std::string lines = {};                   // "model.py:12, 14"; empty if unknown
+  std::string module = {};                  // innermost module that contains all nodes
   std::uint64_t ticks = 0;
   std::uint64_t calls = 0;
   std::vector<ProfiledPiece> pieces = {};

@@ -19,6 +19,7 @@
 #include "depute/program/result.h"
 #include "depute/tools/load_memory.h"
 #include "depute/tools/lock.h"
+#include "depute/tools/tuned_plan.h"
 
 namespace depute {
 
@@ -122,7 +123,9 @@ struct DEPUTE_API Report {
   QuantizeResult quantized;             // quantized layers
   std::vector<Tap> taps;                // outputs that tap values
   std::vector<StepTime> times;
-  CacheUse cache;                  // cache hits and misses, with LowerOptions::cache
+  std::optional<TunedPlan> plan =
+      {};          // from compile(), shown on the HTML page: what was measured to find this program
+  CacheUse cache;  // cache hits and misses, with LowerOptions::cache
   std::vector<std::string> notes;  // notes for the user about the written program
   // From compile(): violated requirements; if there are any, no program is written.
   std::vector<std::string> unmet;

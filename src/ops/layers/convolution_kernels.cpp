@@ -1,9 +1,15 @@
 // Kernels of convolutions with one to three spatial dimensions, with groups, and transposed.
+#include <algorithm>
+
+#include "kernels/products.h"
 #include "kernels/spatial.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
+
+// With fewer output channels in a group, copying the windows takes longer than the products.
+constexpr std::int64_t least_outputs_in_tiles = 4;
 
 struct Convolution {
   TensorData input;
@@ -134,6 +140,57 @@ void add_channel(const Convolution& c, const T* input, const T* kernel, Sum<T>* 
   }
 }
 
+// The elements that the windows of some output positions see, one column a position: as the right matrix of a product with the weight.
+// `first` is the flat index of the first position.
+void copy_windows(const Convolution& c, const float* input, std::int64_t first, std::size_t count,
+                  std::vector<double>& tile) {
+  std::ranges::fill(tile, 0);
+  const std::int64_t in_volume = volume(c.input_sizes);
+  const Triple& moves = c.output_sizes;
+  for (std::size_t column = 0; column < count; ++column) {
+    const std::int64_t position = first + static_cast<std::int64_t>(column);
+    const Triple at = {position / (moves[1] * moves[2]), position / moves[2] % moves[1], position % moves[2]};
+    Triple start{};
+    for (std::size_t i = 0; i < spatial_rank; ++i)
+      start[i] = at[i] * c.window.stride[i] - c.window.padding[i];
+    double* to = tile.data() + column;
+    for (std::int64_t channel = 0; channel < c.inputs; ++channel) {
+      const float* image = input + channel * in_volume;
+      for (std::int64_t z = 0; z < c.window.kernel[0]; ++z) {
+        const std::int64_t plane = start[0] + z * c.window.dilation[0];
+        for (std::int64_t y = 0; y < c.window.kernel[1]; ++y) {
+          const std::int64_t row = start[1] + y * c.window.dilation[1];
+          const bool is_inside = plane >= 0 && plane < c.input_sizes[0] && row >= 0 && row < c.input_sizes[1];
+          const float* line = image + (plane * c.input_sizes[1] + row) * c.input_sizes[2];
+          for (std::int64_t x = 0; x < c.window.kernel[2]; ++x, to += tile_columns) {
+            const std::int64_t place = start[2] + x * c.window.dilation[2];
+            if (is_inside && place >= 0 && place < c.input_sizes[2]) *to = static_cast<double>(line[place]);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Adds the images of one group's outputs, a tile of positions at a time.
+void add_group(const Convolution& c, const float* input, const float* weight, double* output,
+               std::vector<double>& tile) {
+  const std::int64_t positions = volume(c.output_sizes);
+  const std::int64_t inner = c.inputs * volume(c.window.kernel);
+  tile.resize(static_cast<std::size_t>(inner) * tile_columns);
+  for (std::int64_t first = 0; first < positions; first += std::int64_t{tile_columns}) {
+    const auto count = std::min(tile_columns, static_cast<std::size_t>(positions - first));
+    copy_windows(c, input, first, count, tile);
+    add_products({.a = weight,
+                  .rows = static_cast<std::size_t>(c.outputs),
+                  .inner = static_cast<std::size_t>(inner),
+                  .tile = tile.data(),
+                  .out = output + first,
+                  .out_stride = static_cast<std::size_t>(positions),
+                  .columns = count});
+  }
+}
+
 template <typename T>
 std::vector<std::byte> convolve(const Convolution& c, ScalarType dtype) {
   Elements<T> input(c.input);
@@ -145,9 +202,21 @@ std::vector<std::byte> convolve(const Convolution& c, ScalarType dtype) {
   std::int64_t kernel_volume = volume(c.window.kernel);
   std::vector<Sum<T>> sums(static_cast<std::size_t>(c.batch * c.groups * c.outputs * out_volume));
   Sum<T>* output = sums.data();
+  for (std::int64_t image = 0; image < c.batch * c.groups * c.outputs; ++image)
+    std::fill_n(output + image * out_volume, out_volume,
+                static_cast<Sum<T>>(bias[static_cast<std::size_t>(image % (c.groups * c.outputs))]));
+  if constexpr (std::is_same_v<T, float>) {
+    if (!c.is_transposed && c.outputs >= least_outputs_in_tiles && c.inputs > 0) {
+      std::vector<double> tile;
+      for (std::int64_t group = 0; group < c.batch * c.groups; ++group)
+        add_group(c, input.span().data() + group * c.inputs * in_volume,
+                  weight.span().data() + group % c.groups * c.outputs * c.inputs * kernel_volume,
+                  output + group * c.outputs * out_volume, tile);
+      return pack<Sum<T>>(dtype, sums);
+    }
+  }
   for (std::int64_t n = 0; n < c.batch; ++n) {
     for (std::int64_t channel = 0; channel < c.groups * c.outputs; ++channel, output += out_volume) {
-      std::fill(output, output + out_volume, static_cast<Sum<T>>(bias[static_cast<std::size_t>(channel)]));
       std::int64_t group = channel / c.outputs;
       for (std::int64_t i = 0; i < c.inputs; ++i) {
         std::int64_t in_channel = group * c.inputs + i;

@@ -3,7 +3,10 @@
 //   aten.linear.default(x: f32[5, 3, 8], w: f32[4, 8])  is  x times w transposed, f32[5, 3, 4]
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/kernel_call.h"
+#include "kernels/products.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -52,12 +55,35 @@ Result<Factors> make_factors(const TensorData& a, const TensorData& b) {
   return factors;
 }
 
+// Adds a product of two matrices, a tile of columns at a time.
+void multiply_tiles(const Factors& f, const float* a, const float* b, double* out) {
+  std::vector<double> tile(f.inner * tile_columns);
+  for (std::size_t first = 0; first < f.columns; first += tile_columns) {
+    const std::size_t columns = std::min(tile_columns, f.columns - first);
+    for (std::size_t k = 0; k < f.inner; ++k)
+      std::copy_n(b + k * f.columns + first, columns, tile.data() + k * tile_columns);
+    add_products({.a = a,
+                  .rows = f.rows,
+                  .inner = f.inner,
+                  .tile = tile.data(),
+                  .out = out + first,
+                  .out_stride = f.columns,
+                  .columns = columns});
+  }
+}
+
 // Returns the product in row-major order.
 template <typename T>
 std::vector<Sum<T>> multiply(const Factors& f) {
   Elements<T> a(f.a);
   Elements<T> b(f.b);
   std::vector<Sum<T>> product(f.batch * f.rows * f.columns, 0);
+  if constexpr (std::is_same_v<T, float>) {
+    for (std::size_t i = 0; i < f.batch; ++i)
+      multiply_tiles(f, a.span().data() + i * f.rows * f.inner, b.span().data() + i * f.inner * f.columns,
+                     product.data() + i * f.rows * f.columns);
+    return product;
+  }
   for (std::size_t row = 0; row < f.batch * f.rows; ++row) {
     Sum<T>* out = product.data() + row * f.columns;
     const T* matrix = b.span().data() + row / std::max<std::size_t>(f.rows, 1) * f.inner * f.columns;

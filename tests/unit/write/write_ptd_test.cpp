@@ -1,4 +1,5 @@
 // Constants and named data in files of their own, and named data gathered from delegates.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "plan/plan_text.h"
 #include "read/ptd.h"
 #include "read/pte.h"
+#include "support/output_file.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -354,6 +356,42 @@ TEST_F(WritePtd, MemoryGetsTheBytesOfTheFiles) {
   for (const char* name : {"m.ptd", "m_lora.ptd"}) {
     EXPECT_TRUE(memory->external.at(path(name)) == depute::bytes(bytes(name))) << name;
   }
+}
+
+// Two programs with one .ptd file. Equal constants have one name there, and others two.
+TEST_F(WritePtd, ProgramsShareAFile) {
+  const auto with = [](const std::string& values) {
+    return parse(fmt::format(R"(program
+data "same": f32[4] = [1.0, 2.0, 3.0, 4.0]
+data "w": f32[4] = {}
+
+method forward(%x: f32[4], %a: f32[4] = constant "same", %b: f32[4] = constant "w") {{
+  %y: f32[4] = aten.add.Tensor(%x, %a)
+  %z: f32[4] = aten.mul.Tensor(%y, %b)
+  return %z
+}}
+)",
+                             values));
+  };
+  const Program first = with("[1.0, 1.0, 1.0, 1.0]");
+  const Program second = with("[2.0, 2.0, 2.0, 2.0]");
+  const WriteOptions options{.ptd = {{path("m.ptd")}}};
+  const auto first_plan = make_plan(first, options);
+  const auto second_plan = make_plan(second, options);
+  ASSERT_TRUE(first_plan && second_plan);
+  const ProgramToWrite programs[] = {{first, *first_plan, path("m.pte"), options},
+                                     {second, *second_plan, path("n.pte"), options}};
+  const auto written = write_ptes_to(OutputFile::open, programs);
+  ASSERT_TRUE(written) << written.error().str();
+  std::vector<std::string> keys;
+  for (const PtdData& data : ptd().data) keys.push_back(data.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"same", "w", "w@2"}));
+  for (const WriteSummary& summary : *written) {
+    ASSERT_EQ(summary.external_files.size(), 1);
+    EXPECT_EQ(summary.external_files[0].path, path("m.ptd"));
+  }
+  EXPECT_NE(bytes("n.pte").find("w@2"), std::string::npos);
+  EXPECT_EQ(bytes("m.pte").find("w@2"), std::string::npos);
 }
 
 TEST_F(WritePtd, DamagedFilesAreRead) {

@@ -43,6 +43,8 @@ later(() => {
   showDelegates();
   showMemory();
   showTreemap();
+  showPlans();
+  showCurve();
   // Hides links to sections without content.
   for (const each of document.querySelectorAll("nav a")) each.hidden = byId(each.hash.slice(1)).hidden;
   const selection = selectionOfAddress();
