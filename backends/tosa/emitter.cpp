@@ -461,7 +461,7 @@ Tensor Emitter::in_order(const Tensor& x, const Order& order) {
                shape == graph_.tensors[x.id].shape) {
       entry->second = x;
     } else if (weights::same_elements(x.order, order, dims_of(x.shape))) {
-      entry->second = raw(Op::Reshape, {x, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
+      entry->second = with_sizes(x, shape);
     } else if (const auto moved = widened_in_order(x, order)) {
       entry->second = *moved;
     } else {
@@ -536,11 +536,16 @@ Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
   const Tensor from = order ? x : in_rows(x);
   if (!order) order = identity_order(target.size());
   const Shape shape = permuted(target, *order);
-  TensorId id = from.id;
-  if (const TosaOp* op = maker(from, Op::Reshape)) id = op->inputs[0];
-  const Tensor source = {.id = id, .dtype = x.dtype, .shape = target, .order = *order};
-  if (shape == graph_.tensors[id].shape) return source;
-  return as(raw(Op::Reshape, {source, this->shape({shape.data(), shape.size()})}, x.dtype, shape), *order);
+  const Tensor made = with_sizes(from, shape);
+  return {.id = made.id, .dtype = x.dtype, .shape = target, .order = *order};
+}
+
+// Of two in a row, only the second one is needed.
+Tensor Emitter::with_sizes(const Tensor& x, const Shape& shape) {
+  Tensor from = x;
+  if (const TosaOp* op = maker(x, Op::Reshape)) from.id = op->inputs[0];
+  if (graph_.tensors[from.id].shape == shape) return from;
+  return raw(Op::Reshape, {from, this->shape({shape.data(), shape.size()})}, x.dtype, shape);
 }
 
 Tensor Emitter::permute(const Tensor& x, const Order& dims) {

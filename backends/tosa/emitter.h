@@ -219,6 +219,8 @@ class Emitter {
   TosaOp new_op(Op op, std::span<const Tensor> operands, Attributes attributes) const;
   Tensor twice(const Tensor& x);
   bool may_be_result(const Tensor& x) const;
+  // A RESHAPE of what lies in memory.
+  Tensor with_sizes(const Tensor& x, const Shape& shape);
   Tensor transposed(const Tensor& x, const Order& perm, const Shape& shape);
   std::optional<Tensor> widened_in_order(const Tensor& x, const Order& order);
   // The operator that made the tensor, if it is of this kind.

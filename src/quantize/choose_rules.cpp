@@ -124,9 +124,8 @@ class RuleChooser {
     TRY_STATUS(run_reference(calibrations));
     TRY_STATUS(measure_units());
     make_path();
-    if (rule_.goal->is_size) return rules_at(place_for_size());
-    TRY(const std::size_t place, place_for_noise());
-    return rules_at(place);
+    TRY(const Choice best, rule_.goal->is_size ? best_of_size() : best_of_noise());
+    return rules_at(best);
   }
 
  private:
@@ -341,16 +340,16 @@ class RuleChooser {
     }
   }
 
-  std::uint64_t bytes_at(std::size_t place) const {
+  std::uint64_t bytes_at(const Choice& choice) const {
     std::uint64_t bytes = other_bytes_;
-    for (std::size_t i = 0; i < units_.size(); ++i) bytes += units_[i].forms[path_[place][i]].bytes;
+    for (std::size_t i = 0; i < units_.size(); ++i) bytes += units_[i].forms[choice[i]].bytes;
     return bytes;
   }
 
-  NodesOfRules nodes_at(std::size_t place) const {
+  NodesOfRules nodes_at(const Choice& choice) const {
     NodesOfRules all;
     for (std::size_t i = 0; i < units_.size(); ++i) {
-      for (const auto& [rule, nodes] : units_[i].forms[path_[place][i]].nodes)
+      for (const auto& [rule, nodes] : units_[i].forms[choice[i]].nodes)
         all[rule].insert(nodes.begin(), nodes.end());
     }
     return all;
@@ -358,63 +357,99 @@ class RuleChooser {
 
   static double sqnr_of(double noise) { return noise == 0 ? infinite : -10 * std::log10(noise); }
 
-  std::vector<AutoPoint> curve() const {
-    std::vector<AutoPoint> points;
-    for (std::size_t place = 0; place < path_.size(); ++place) {
-      const auto measured = measured_.find(place);
-      double noise = 0;
-      for (std::size_t i = 0; i < units_.size(); ++i) noise += units_[i].forms[path_[place][i]].noise;
-      if (measured != measured_.end()) noise = measured->second;
-      points.push_back(
-          {.bytes = bytes_at(place), .sqnr = sqnr_of(noise), .is_measured = measured != measured_.end()});
-    }
-    return points;
+  // Measured, or the sum of what each unit adds alone.
+  AutoPoint point_at(const Choice& choice) const {
+    const auto measured = measured_.find(choice);
+    double noise = 0;
+    for (std::size_t i = 0; i < units_.size(); ++i) noise += units_[i].forms[choice[i]].noise;
+    if (measured != measured_.end()) noise = measured->second;
+    return {.bytes = bytes_at(choice), .sqnr = sqnr_of(noise), .is_measured = measured != measured_.end()};
   }
 
-  Result<AutoRules> rules_at(std::size_t place) {
-    AutoRules chosen{.texts = texts_of(nodes_at(place)),
-                     .bytes = bytes_at(place),
-                     .float_bytes = bytes_at(path_.size() - 1)};
-    TRY(const double noise, noise_at(place));
+  Result<AutoRules> rules_at(const Choice& choice) {
+    AutoRules chosen{.texts = texts_of(nodes_at(choice)),
+                     .bytes = bytes_at(choice),
+                     .float_bytes = bytes_at(path_.back())};
+    TRY(const double noise, noise_at(choice));
     chosen.sqnr = sqnr_of(noise);
-    chosen.curve = curve();
+    for (const Choice& place : path_) chosen.curve.push_back(point_at(place));
+    if (std::ranges::find(path_, choice) == path_.end()) chosen.curve.push_back(point_at(choice));
+    std::ranges::stable_sort(chosen.curve, {}, &AutoPoint::bytes);
     return chosen;
   }
 
-  Result<double> noise_at(std::size_t place) {
-    const auto known = measured_.find(place);
+  Result<double> noise_at(const Choice& choice) {
+    const auto known = measured_.find(choice);
     if (known != measured_.end()) return known->second;
-    TRY(const double noise, noise_of(nodes_at(place)));
-    measured_.emplace(place, noise);
+    TRY(const double noise, noise_of(nodes_at(choice)));
+    measured_.emplace(choice, noise);
     return noise;
   }
 
-  // The first place with little enough noise, by halving: the noise falls along the path, but for what cancels out.
-  Result<std::size_t> place_for_noise() {
+  // One level for all units; floats where it has no form.
+  std::vector<Choice> uniform_choices() const {
+    std::vector<Choice> choices;
+    for (const auto& level : levels) {
+      Choice& choice = choices.emplace_back();
+      for (const Unit& unit : units_) {
+        const auto is_of_level = [&](const LayerForm& form) {
+          return std::ranges::all_of(form.nodes, [&](const auto& of_rule) {
+            return std::ranges::find(level, of_rule.first) != level.end();
+          });
+        };
+        choice.push_back(
+            static_cast<std::size_t>(std::ranges::find_if(unit.forms, is_of_level) - unit.forms.begin()));
+      }
+    }
+    return choices;
+  }
+
+  // The first place with little enough noise, by halving: the noise falls along the path, but for what cancels out. One level for all
+  // units may be smaller.
+  Result<Choice> best_of_noise() {
     constexpr double decibels = 10;
     const double limit = std::pow(10, -rule_.goal->bound / decibels);
     std::size_t low = 0;
     std::size_t high = path_.size() - 1;  // all floats
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
-      TRY(const double noise, noise_at(middle));
+      TRY(const double noise, noise_at(path_[middle]));
       if (noise <= limit) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    if (high + 1 < path_.size()) return high;
+    Choice best = path_[high];
+    for (Choice& choice : uniform_choices()) {
+      if (bytes_at(choice) >= bytes_at(best)) continue;
+      TRY(const double noise, noise_at(choice));
+      if (noise <= limit) best = std::move(choice);
+    }
+    if (best != path_.back()) return best;
     return failure("quantize", "",
                    fmt::format("{}: no layer can be quantized with so little noise", rule_.text),
                    "accept fewer decibels");
   }
 
-  // The last place that is small enough.
-  std::size_t place_for_size() const {
-    std::size_t place = path_.size() - 1;
-    while (place > 0 && !is_small(bytes_at(place))) --place;
-    return place;
+  // The steps of the path that fit, in its order, or one level for all units if that makes less noise.
+  Result<Choice> best_of_size() {
+    Choice best = path_.front();
+    for (const Choice& place : path_) {
+      for (std::size_t i = 0; i < units_.size(); ++i) {
+        if (place[i] <= best[i]) continue;
+        Choice next = best;
+        next[i] = place[i];
+        if (is_small(bytes_at(next))) best = std::move(next);
+      }
+    }
+    for (Choice& choice : uniform_choices()) {
+      if (!is_small(bytes_at(choice))) continue;
+      TRY(const double noise, noise_at(choice));
+      TRY(const double least, noise_at(best));
+      if (noise < least) best = std::move(choice);
+    }
+    return best;
   }
 
   bool is_small(std::uint64_t bytes) const { return static_cast<double>(bytes) <= rule_.goal->bound; }
@@ -428,8 +463,8 @@ class RuleChooser {
   std::vector<Unit> units_;
   std::uint64_t other_bytes_ = 0;  // of what is no layer's weight
   std::vector<Reference> references_;
-  std::vector<Choice> path_;                // from the smallest program to floats
-  std::map<std::size_t, double> measured_;  // noise, by place on the path
+  std::vector<Choice> path_;           // from the smallest program to floats
+  std::map<Choice, double> measured_;  // noise
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };

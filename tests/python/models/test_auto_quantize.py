@@ -144,6 +144,31 @@ def test_not_worse_than_one_scheme_for_all(case, uniform):
     assert chosen["sqnr_db"] >= case.sqnr((case.folder / "u.pte").read_bytes()) - 0.1
 
 
+def test_the_curve(case):
+    """It goes from the smallest program to floats, and has what was chosen and measured on it."""
+    chosen, _ = case.chosen("sqnr>=25")
+    curve = chosen["curve"]
+    assert [point["bytes"] for point in curve] == sorted(point["bytes"] for point in curve)
+    assert curve[-1]["bytes"] == chosen["float_bytes"] and curve[-1]["sqnr_db"] is None  # without noise
+    assert {"bytes": chosen["bytes"], "sqnr_db": chosen["sqnr_db"], "is_measured": True} in curve
+    # What each layer adds alone tells where a program lies.
+    smallest, _ = case.chosen(f"size<={curve[0]['bytes']}")
+    assert smallest["bytes"] == curve[0]["bytes"] and abs(smallest["sqnr_db"] - curve[0]["sqnr_db"]) < 6
+
+
+def test_bytes_that_the_next_step_does_not_need_are_used(tmp_path):
+    """The wide layer does not fit as floats, which a smaller one still does."""
+    case = Case("mixed", tmp_path)
+    curve = case.chosen("sqnr>=10")[0]["curve"]
+    steps = [after["bytes"] - before["bytes"] for before, after in zip(curve, curve[1:])]
+    place = steps.index(max(steps))
+    limit = curve[place + 1]["bytes"] - 1
+    chosen, _ = case.chosen(f"size<={limit}")
+    later = [step for step in steps[place + 1 :] if step > 0]
+    assert curve[place]["bytes"] <= chosen["bytes"] <= limit
+    assert chosen["bytes"] > curve[place]["bytes"] or min(later, default=limit) > limit - curve[place]["bytes"]
+
+
 def test_tied_layers_change_together(tmp_path):
     case = Case("tied", tmp_path)
     chosen, _ = case.chosen("sqnr>=10")
