@@ -125,7 +125,8 @@ TunedPlan tuned_plan(const TuneArguments& arguments, const Tuned& tuned) {
           .inputs = arguments.profiles.empty() ? arguments.inputs : arguments.profiles,
           .ns = tuned.ns,
           .static_ns = tuned.static_ns,
-          .tried = tuned.trials};
+          .tried = tuned.trials,
+          .regions = tuned.regions};
 }
 
 class Progress {
@@ -166,6 +167,7 @@ Result<Tuned> find_plan(const TuneArguments& arguments, CompileOptions& options,
     TRY(tuning.recorded, RecordedTimes::read(profiles));
   } else {
     TRY(tuning.meter.command, runner_command(arguments));
+    tuning.meter.is_traceable = arguments.runner.empty();
     TRY(tuning.meter.methods, parse_inputs(arguments));
   }
   tuning.meter.threads = arguments.threads;

@@ -131,6 +131,20 @@ std::vector<std::string> Meter::words(const std::string& program, const Measured
   return words;
 }
 
+Result<std::vector<std::string>> Meter::trace(const std::string& program, std::uint64_t repeat,
+                                              milliseconds limit, const std::string& folder) const {
+  std::vector<std::string> dumps;
+  for (const MeasuredMethod& method : options_.methods) {
+    const std::string& dump = dumps.emplace_back(fmt::format("{}/{}.etdp", folder, dumps.size()));
+    std::vector<std::string> command = words(program, method, repeat);
+    command.insert(command.end(), {"--etdump", dump});
+    const ProgramLimits limits{.time = limit, .max_file_bytes = std::numeric_limits<std::int64_t>::max()};
+    TRY(const Ended ended, run_program(command, "", limits));
+    if (ended.code != 0) return failure("tune", command.front(), last_line(ended.output));
+  }
+  return dumps;
+}
+
 Result<Turn> Meter::run(const std::string& program, std::uint64_t repeat, milliseconds limit) const {
   const auto start = steady_clock::now();
   const std::string& command = options_.command.front();

@@ -28,7 +28,8 @@ struct MeasuredMethod {
 struct MeterOptions {
   std::vector<std::string> command;  // the words before the program's path
   std::vector<MeasuredMethod> methods;
-  int threads = 0;  // 0: as many as the runtime chooses
+  int threads = 0;            // 0: as many as the runtime chooses
+  bool is_traceable = false;  // the command has the option --etdump of `depute run`
 };
 
 // Statistics of an output. Two programs of one model differ in them by rounding alone.
@@ -52,6 +53,10 @@ class Meter {
 
   // Makes all calls 1 + `repeat` times. Fails if the command fails, takes longer than `limit`, or prints something else.
   Result<Turn> run(const std::string& program, std::uint64_t repeat, std::chrono::milliseconds limit) const;
+
+  // Makes all calls likewise, and returns the ETDump of each method, in a file of this folder.
+  Result<std::vector<std::string>> trace(const std::string& program, std::uint64_t repeat,
+                                         std::chrono::milliseconds limit, const std::string& folder) const;
 
  private:
   std::vector<std::string> words(const std::string& program, const MeasuredMethod& method,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "support/mapped_file.h"
 #include "support/try.h"
@@ -16,6 +17,11 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> handles) {
   return handles;
 }
 
+// Kernels have a namespace, and backends have none.
+bool is_kernel(std::string_view callee) {
+  return callee.find("::") != callee.npos;
+}
+
 Failure unknown(const MappedInstruction& instruction, std::string_view what) {
   const std::string& name = instruction.delegate.empty() ? instruction.name : instruction.delegate;
   return failure("tune", "", fmt::format("no profile has {} of {}", what, name));
@@ -25,28 +31,31 @@ Failure unknown(const MappedInstruction& instruction, std::string_view what) {
 
 Result<RecordedTimes> RecordedTimes::read(const std::vector<RecordedFiles>& files) {
   RecordedTimes times;
-  for (const RecordedFiles& each : files) TRY_STATUS(times.add(each));
+  for (const auto& [dump_name, map_name] : files) {
+    TRY(const std::shared_ptr<const MappedFile> dump, open_input(dump_name));
+    TRY(const std::shared_ptr<const MappedFile> map, open_input(map_name));
+    if (map->bytes().empty()) return failure("profile", map_name, "the file is empty");
+    TRY(const Profile profile,
+        profile_of(
+            {.dump = dump->bytes(), .dump_name = dump_name, .map = map->bytes(), .map_name = map_name}));
+    times.add(profile);
+  }
   return times;
 }
 
-Status RecordedTimes::add(const RecordedFiles& files) {
-  TRY(const std::shared_ptr<const MappedFile> dump, open_input(files.dump));
-  TRY(const std::shared_ptr<const MappedFile> map, open_input(files.map));
-  if (map->bytes().empty()) return failure("profile", files.map, "the file is empty");
-  TRY(const Profile profile,
-      profile_of(
-          {.dump = dump->bytes(), .dump_name = files.dump, .map = map->bytes(), .map_name = files.map}));
+void RecordedTimes::add(const Profile& profile) {
   for (const MethodProfile& method : profile.methods) {
     methods_.insert(method.method);
     for (const ProfiledInstruction& instruction : method.instructions)
       add(instruction, static_cast<double>(method.runs));
   }
-  return {};
 }
 
 void RecordedTimes::add(const ProfiledInstruction& instruction, double runs) {
   const double all = static_cast<double>(instruction.ticks) / runs;
   instructions_[{instruction.callee, instruction.handles}].add(all);
+  if (!is_kernel(instruction.callee))
+    delegates_.try_emplace(instruction.handles, instruction.lines, instruction.module);
   if (instruction.pieces.empty()) return;
   std::map<Work, double> parts;
   double besides = all;
@@ -93,6 +102,40 @@ Result<double> RecordedTimes::of_parts(const MappedInstruction& delegate) const 
     sum += found->second.value();
   }
   return sum;
+}
+
+// The kernels that execute these nodes and no others; none if a node has no such kernel.
+std::optional<double> RecordedTimes::of_kernels(const std::vector<std::uint32_t>& handles) const {
+  std::set<std::uint32_t> found;
+  double sum = 0;
+  for (const auto& [work, ns] : instructions_) {
+    const auto& [callee, nodes] = work;
+    if (!is_kernel(callee) || nodes.empty() || !std::ranges::includes(handles, nodes)) continue;
+    found.insert(nodes.begin(), nodes.end());
+    sum += ns.value();
+  }
+  return std::ranges::equal(found, handles) ? std::optional(sum) : std::nullopt;
+}
+
+std::vector<TunedRegion> RecordedTimes::regions() const {
+  std::map<std::vector<std::uint32_t>, TunedRegion> by_nodes;
+  for (const auto& [handles, place] : delegates_)
+    by_nodes.emplace(handles, TunedRegion{.lines = place.lines, .module = place.module, .ns = {}});
+  for (const auto& [work, ns] : instructions_) {
+    const auto region = by_nodes.find(work.second);
+    if (region != by_nodes.end() && !is_kernel(work.first))
+      region->second.ns.emplace(work.first, static_cast<std::uint64_t>(ns.value()));
+  }
+  std::vector<TunedRegion> regions;
+  for (auto& [handles, region] : by_nodes) {
+    if (const auto ns = of_kernels(handles)) region.ns.emplace("kernels", static_cast<std::uint64_t>(*ns));
+    regions.push_back(std::move(region));
+  }
+  const auto least = [](const TunedRegion& region) {
+    return std::ranges::min(region.ns | std::views::values);
+  };
+  std::ranges::stable_sort(regions, std::ranges::greater(), least);
+  return regions;
 }
 
 }  // namespace depute

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "depute/compiler/compiler.h"
 #include "depute/program/result.h"
 #include "depute/tools/profile.h"
+#include "depute/tools/tuned_plan.h"
 #include "read/read_debug_map.h"
 
 namespace depute {
@@ -31,8 +33,13 @@ class RecordedTimes {
  public:
   static Result<RecordedTimes> read(const std::vector<RecordedFiles>& files);
 
+  void add(const Profile& profile);
+
   // Nanoseconds of one run of each method that a dump has.
   Result<std::uint64_t> of(const Executable& executable) const;
+
+  // Nodes that a delegate executed, with the time of each backend and of kernels for them, the slowest first.
+  std::vector<TunedRegion> regions() const;
 
  private:
   // A kernel or backend, and the handles of the nodes that it executes.
@@ -49,12 +56,19 @@ class RecordedTimes {
     double value() const { return sum / static_cast<double>(count); }
   };
 
-  Status add(const RecordedFiles& files);
   void add(const ProfiledInstruction& instruction, double runs);
   Result<double> of(const MappedInstruction& instruction) const;
   Result<double> of_parts(const MappedInstruction& delegate) const;
 
+  struct Place {
+    std::string lines;
+    std::string module;
+  };
+
+  std::optional<double> of_kernels(const std::vector<std::uint32_t>& handles) const;
+
   std::set<std::string> methods_;
+  std::map<std::vector<std::uint32_t>, Place> delegates_;  // by their nodes
   std::map<Work, Mean> instructions_;
   std::map<Work, Mean> parts_;           // of delegates: all with the same nodes
   std::map<std::string, Mean> besides_;  // per call of a delegate, by backend

@@ -37,6 +37,7 @@ constexpr int max_attempts = 3;
 constexpr double near = 1.25;
 // A plan that takes so many times as long as the fastest one need not end.
 constexpr int hopeless = 3;
+constexpr int part_to_predict = 4;
 constexpr milliseconds first_limit = std::chrono::minutes(10);
 constexpr milliseconds spare_time = std::chrono::seconds(3);  // a busy machine may start a process late
 
@@ -52,6 +53,7 @@ struct Candidate {
   std::size_t trial = 0;               // in Tuned::trials
   std::uint64_t ns = 0;                // the smallest of all turns; 0: not measured
   milliseconds process{};              // of the last turn
+  std::string map;                     // debug map, of a plan that needs no measurement
   std::optional<Report> report;        // none: it is not tried again
   Result<std::uint64_t> recorded = 0;  // its time by TuneOptions::recorded
 };
@@ -67,6 +69,7 @@ class PlanSearch {
         end_(steady_clock::now() + options.budget) {}
 
   Result<Tuned> run(const DelegationPlan& asked) {
+    if (options_.recorded) times_ = *options_.recorded;
     TRY_STATUS(try_static_plans(asked));
     Candidate* best_static = best_;
     bool is_better = true;
@@ -76,8 +79,9 @@ class PlanSearch {
     tuned_.is_complete = !is_better;
     if (best_ != best_static && !is_stopped()) {
       TRY(const double ratio, compare(*best_, *best_static, turns, turns));
-      if (ratio >= 1) best_ = best_static;
+      if (ratio >= 1 || best_->ns > best_static->ns) best_ = best_static;
     }
+    tuned_.regions = times_.regions();
     tuned_.best = best_->plan;
     tuned_.ns = best_->ns;
     tuned_.best_static = best_static->plan;
@@ -118,6 +122,7 @@ class PlanSearch {
     TRY(Delegated delegated, compiler_.lower(exported_, candidate.plan.applied_to(options_.lower)));
     candidate.report = make_report(delegated);
     TRY(const Executable executable, to_executorch(std::move(delegated), options_.write));
+    if (static_ns_ == 0) candidate.map = debug_map(executable);
     if (options_.recorded) {
       candidate.recorded = options_.recorded->of(executable);
     } else if (meter_ == nullptr) {
@@ -229,6 +234,7 @@ class PlanSearch {
       if (best_ == nullptr || candidate->ns < best_->ns) best_ = candidate;
     }
     if (best_ == nullptr) return nothing_runs();
+    for (const Candidate* candidate : measured) trace(*candidate);
     for (Candidate* candidate : measured) {
       const bool is_near = static_cast<double>(candidate->ns) <= near * static_cast<double>(best_->ns);
       if (candidate == best_ || !is_near || is_over()) continue;
@@ -249,6 +255,52 @@ class PlanSearch {
     return Failure(std::move(error));
   }
 
+  // Traces a program that ran, to predict others. A runtime that cannot trace is none the worse.
+  void trace(const Candidate& candidate) {
+    if (options_.recorded || !options_.meter.is_traceable || is_over()) return;
+    const auto dumps = meter_->trace(candidate.file, repeat_, limit(), folder_.path());
+    if (!dumps) return;
+    for (const std::string& name : *dumps) {
+      const auto dump = MappedFile::open(name);
+      if (!dump) return;
+      const auto profile = profile_of({.dump = (*dump)->bytes(),
+                                       .dump_name = name,
+                                       .map = std::as_bytes(std::span(candidate.map)),
+                                       .map_name = "map"});
+      if (profile) times_.add(*profile);
+    }
+  }
+
+  std::optional<std::uint64_t> predict(const DelegationPlan& plan) const {
+    Result<Delegated> delegated = compiler_.lower(exported_, plan.applied_to(options_.lower));
+    if (!delegated) return std::nullopt;
+    const Result<Executable> executable = to_executorch(*std::move(delegated), options_.write);
+    if (!executable) return std::nullopt;
+    const Result<std::uint64_t> ns = times_.of(*executable);
+    return ns ? std::optional(*ns) : std::nullopt;
+  }
+
+  // Changes that the traces say are faster come first, and those that they say are slower last. Predicting takes a part of the time that is left.
+  std::vector<PlanChange> promising_first(std::vector<PlanChange> changes) const {
+    const std::optional<std::uint64_t> base = options_.recorded ? std::nullopt : predict(best_->plan);
+    if (!base) return changes;
+    const auto last = steady_clock::now() + (end_ - steady_clock::now()) / part_to_predict;
+    std::vector<std::pair<double, PlanChange>> ordered;
+    for (PlanChange& change : changes) {
+      double ratio = 1;
+      if (steady_clock::now() < last && !is_stopped()) {
+        if (const auto ns = predict(change.applied_to(best_->plan)))
+          ratio = static_cast<double>(*ns) / static_cast<double>(*base);
+      }
+      const bool is_near = ratio > faster && ratio * faster < 1;
+      ordered.emplace_back(is_near ? 1 : ratio, std::move(change));
+    }
+    std::ranges::stable_sort(ordered, {}, &std::pair<double, PlanChange>::first);
+    changes.clear();
+    for (auto& [ratio, change] : ordered) changes.push_back(std::move(change));
+    return changes;
+  }
+
   // Tries each change of the best plan in one turn, then the promising ones again, each on top of those that were kept. Returns true
   // if one was kept.
   Result<bool> try_changes() {
@@ -259,7 +311,7 @@ class PlanSearch {
     };
     std::vector<Promise> promises;
     Candidate* base = best_;
-    for (PlanChange& change : changes_of(base->plan, *base->report, compiler_.registry())) {
+    for (PlanChange& change : promising_first(changes_of(base->plan, *base->report, compiler_.registry()))) {
       if (is_over()) break;
       TRY(Candidate * candidate, add(change.applied_to(base->plan)));
       if (candidate == nullptr) continue;
@@ -307,6 +359,7 @@ class PlanSearch {
   std::vector<OutputStatistics> outputs_;
   Candidate* best_ = nullptr;
   std::uint64_t static_ns_ = 0;
+  RecordedTimes times_;  // of programs that were traced
   Tuned tuned_;
 };
 

@@ -47,8 +47,9 @@ struct Tuned {
   DelegationPlan best_static;
   std::uint64_t ns = 0;
   std::uint64_t static_ns = 0;
-  std::vector<TunedTrial> trials;  // in the order in which they were tried
-  bool is_complete = false;        // no change was left to try
+  std::vector<TunedTrial> trials;    // in the order in which they were tried
+  std::vector<TunedRegion> regions;  // the slowest first; empty if nothing was traced
+  bool is_complete = false;          // no change was left to try
 };
 
 // Fails if no plan lowers or none can be run; the error has the reason of each.

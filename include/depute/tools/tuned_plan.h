@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ struct TunedTrial {
   std::string left_out = {};           // why it cannot be chosen; empty: it can
 };
 
+// Nodes that a backend took together, and how long they took in each backend and in kernels.
+struct TunedRegion {
+  std::string lines = {};  // "model.py:12, 14"
+  std::string module = {};
+  std::map<std::string, std::uint64_t> ns = {};  // of one run, by backend id; "kernels"
+};
+
 // The content of the file. The first three members decide what `lower` does.
 struct TunedPlan {
   std::int64_t version = 1;
@@ -36,6 +44,7 @@ struct TunedPlan {
   std::uint64_t ns = 0;         // of all calls by this plan
   std::uint64_t static_ns = 0;  // by the fastest plan that needs no measurement
   std::vector<TunedTrial> tried = {};
+  std::vector<TunedRegion> regions = {};  // if the runs were traced, the slowest first
 };
 
 DEPUTE_API std::string tuned_plan_json(const TunedPlan& plan);

@@ -6,6 +6,7 @@ import time
 
 import architectures
 import depute as package
+import numpy
 import pytest
 from harness import MODELS, ROOT, depute, page_data, sample
 from report_pages import Browser, write_page, write_program
@@ -62,6 +63,46 @@ def test_quantized_layers_are_listed_worst_first(tmp_path):
         assert len(rows) == len(layers) > 1
         for row, layer in zip(rows, layers, strict=True):
             assert "%" + layer["node"] in row and f"{layer['sqnr_db']:.1f}" in row
+
+
+def test_measured_plans_and_regions_are_listed_fastest_first(tmp_path):
+    plan = {
+        "version": 1, "backends": ["xnnpack:off=op:relu"], "together": False, "runner": "adb shell run", "ns": 2_000_000, "static_ns": 3_000_000,
+        "tried": [
+            {"backends": ["xnnpack"], "together": False, "program": "a", "ns": [3_100_000, 3_000_000]},
+            {"backends": ["xnnpack", "openvino"], "together": True, "program": "b", "left_out": "it took too long"},
+            {"backends": ["xnnpack:off=op:relu"], "together": False, "program": "c", "ns": [2_000_000]},
+        ],
+        "regions": [{"module": "layers.0", "lines": "m.py:3", "ns": {"XnnpackBackend": 900_000, "kernels": 500_000}}, {"lines": "m.py:7", "ns": {"XnnpackBackend": 100_000}}],
+    }  # fmt: skip
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    model = write_program(tmp_path / "m.ir", 30)
+    page = tmp_path / "m.html"
+    run = depute("lower", model, "--plan", tmp_path / "plan.json", "--report", page, "-o", tmp_path / "m.pte")
+    assert run.code == 0, run.stderr
+    with Browser(1440, 900) as browser:
+        browser.open(page)
+        rows = lambda table: browser.script(f"return [...document.querySelectorAll('#{table} tbody tr')].map((row) => row.innerText.split(/\\s*[\\t\\n]\\s*/))")  # noqa: E731
+        assert rows("plan-table") == [["xnnpack:off=op:relu", "2.00", "1.00"], ["xnnpack", "3.00", "1.50"], ["xnnpack + openvino, together", "it took too long", "\u2013", "\u2013"]]
+        assert rows("region-table") == [["layers.0", "m.py:3", "0.900", "0.500"], ["m.py:7", "0.100", "\u2013"]]
+        assert browser.script("return [...document.querySelectorAll('#region-table b')].map((cell) => cell.innerText)") == ["0.500", "0.100"]
+        assert "adb shell run" in browser.script("return document.getElementById('plans-lead').innerText")
+        assert browser.console == []
+
+
+def test_the_curve_of_measured_precision(tmp_path):
+    samples = tmp_path / "x.npz"
+    numpy.savez(samples, arg0=numpy.random.default_rng(0).standard_normal((1, 200)).astype("f4"))
+    page = write_page(MODELS / "mlp10.pt2", tmp_path, "--quantize", "auto:sqnr>=20", "--calibrate", samples)
+    rules = page_data(page)["chosen_rules"]
+    with Browser(1440, 900) as browser:
+        browser.open(page)
+        shown = browser.script("return [...document.querySelectorAll('#curve-plot code')].map((rule) => rule.innerText)")
+        assert shown == [f"--quantize {rule}" for rule in rules["rules"]]
+        browser.script("document.getElementById('curve').scrollIntoView()")
+        painted = "return document.querySelector('#curve canvas').getContext('2d').getImageData(0, 0, 900, 200).data.some(Boolean)"
+        assert any(browser.script(painted) or time.sleep(0.1) for _ in range(50))
+        assert browser.console == []
 
 
 def test_keyboard_goes_from_module_to_node_to_line(pages):

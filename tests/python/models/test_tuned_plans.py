@@ -25,11 +25,13 @@ def test_plans_are_right(name, tmp_path):
     found = json.loads(plan.read_text())
     assert 0 < found["ns"] <= found["static_ns"]
     assert {len(trial["program"]) for trial in found["tried"]} == {64}
+    assert all(region["ns"]["XnnpackBackend"] > 0 for region in found["regions"])
+    assert bool(found["regions"]) == (len(found["tried"]) > 1)
 
 
 def test_a_command_in_place_of_depute_run(tmp_path):
     """The words that a runner gets are those of `depute run`, so it is a runner itself."""
     command = [DEPUTE, "tune", sample("mlp"), "--backend", "xnnpack", "--budget", "2s", "--json", "--runner", f"{DEPUTE} run"]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert found["runner"] == f"{DEPUTE} run" and len(found["tried"]) > 1
+    assert found["runner"] == f"{DEPUTE} run" and len(found["tried"]) > 1 and found["regions"] == []
     assert not any("left_out" in trial for trial in found["tried"]), found["tried"]

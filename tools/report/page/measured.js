@@ -18,6 +18,18 @@ function showPlans() {
   byId("plans-lead").textContent = "Measured by " + (plan.runner || "depute run") + ". This program takes " + (plan.ns / 1e6).toPrecision(3) + " ms for all calls; the fastest plan that needs no measurement takes "
     + (plan.static_ns / 1e6).toPrecision(3) + " ms. Plans without a time were left out.";
   fillTable(byId("plan-table"), [["Plan"], ["ms", "number"], ["of this one", "number"]], trials, 12, (trial) => planRow(trial, plan.ns));
+  if (plan.regions && plan.regions.length) showRegions(plan.regions);
+}
+
+// A row for what a backend took together, with the time of each backend and of kernels; the fastest in bold.
+function showRegions(regions) {
+  const who = [...new Set(regions.flatMap((region) => Object.keys(region.ns)))];
+  fillTable(byId("region-table"), [["Nodes that a backend took together"], ...who.map((name) => [name + ", ms", "number"])], regions, 12, (region) => {
+    const least = Math.min(...Object.values(region.ns));
+    const cell = (ns) => (ns === undefined ? "\u2013" : ns === least ? make("b", {}, (ns / 1e6).toPrecision(3)) : (ns / 1e6).toPrecision(3));
+    return make("tr", {}, make("td", {}, region.module || "", region.lines ? make("code", { class: "line" }, region.lines) : null),
+      ...who.map((name) => make("td", { class: "number" }, cell(region.ns[name]))));
+  });
 }
 
 // Points of the curve with a finite noise: [megabytes, decibels].
