@@ -8,9 +8,13 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "depute/program/interpret.h"
+#include "depute/program/text.h"
 #include "kernels/tensors.h"
+#include "ops/control/control_flow.h"
 #include "quantize/calibration_samples.h"
 #include "quantize/layers.h"
 #include "support/number_text.h"
@@ -68,20 +72,78 @@ Result<std::vector<QuantizeRule>> rules_of(const NodesOfRules& all) {
   return rules;
 }
 
-// Samples of a method, and what it returns for them.
+// Results of nodes, by the name of the first one.
+using KnownResults = std::unordered_map<Name, std::vector<RuntimeValue>>;
+
+// Samples of a method, what it returns for them, and results of its nodes, which nodes before a quantized layer need not compute again.
 struct Reference {
   const Method* method;
   std::vector<std::vector<RuntimeValue>> samples;
   std::vector<std::vector<RuntimeValue>> outputs;
+  std::vector<KnownResults> known;
 };
 
-Result<std::vector<std::vector<RuntimeValue>>> outputs_of(const Program& program,
-                                                          const Reference& reference) {
+constexpr std::uint64_t max_known_bytes = std::uint64_t{1} << 30;
+
+bool changes_state(const Method& method) {
+  return std::ranges::any_of(method.outputs, [](const OutputSpec& spec) { return spec.mutates_data(); });
+}
+
+// Nodes of the method's copy that compute what the nodes of this name compute.
+class UnchangedNodes {
+ public:
+  UnchangedNodes(const Program& program, const Method& method, const Program& copy, const Method& copied)
+      : program_(program), copy_(copy) {
+    if (changes_state(method)) return;
+    for (const Node& node : method.graph->nodes())
+      if (!node.results().empty()) nodes_.emplace(node.result(0)->name(), &node);
+    std::unordered_set<Name> inputs;
+    for (const Value* input : method.graph->inputs()) inputs.insert(input->name());
+    for (std::size_t i = 0; i < copied.graph->inputs().size(); ++i) {
+      const Value* input = copied.graph->inputs()[i];
+      if (inputs.contains(input->name()) && is_same_input(copied.inputs[i])) values_.insert(input);
+    }
+    for (const Node& node : copied.graph->nodes()) {
+      if (!is_same(node)) continue;
+      same_.insert(&node);
+      for (const Value* result : node.results()) values_.insert(result);
+    }
+  }
+
+  bool contains(const Node& node) const { return same_.contains(&node); }
+
+ private:
+  bool is_same_input(const InputSpec& spec) const {
+    if (!spec.has_data()) return true;
+    const TensorData* before = program_.find_data(spec.target);
+    const TensorData* after = copy_.find_data(spec.target);
+    return before != nullptr && after != nullptr && before->storage == after->storage &&
+           before->offset == after->offset;
+  }
+
+  bool is_same(const Node& node) const {
+    if (node.results().empty() || control_flow_kind(node)) return false;
+    for (std::size_t i = 0; i < node.operand_count(); ++i)
+      if (!values_.contains(node.operand(i))) return false;
+    const auto before = nodes_.find(node.result(0)->name());
+    return before != nodes_.end() && print(*before->second) == print(node);
+  }
+
+  const Program& program_;
+  const Program& copy_;
+  std::unordered_map<Name, const Node*> nodes_;
+  std::unordered_set<const Value*> values_;
+  std::unordered_set<const Node*> same_;
+};
+
+// `hooks_of` makes the hooks for a sample.
+Result<std::vector<std::vector<RuntimeValue>>> outputs_of(const Program& program, const Reference& reference,
+                                                          auto&& hooks_of) {
   ProgramState state;
   std::vector<std::vector<RuntimeValue>> all;
-  for (const std::vector<RuntimeValue>& sample : reference.samples) {
-    TRY(all.emplace_back(),
-        interpret(program, *program.find_method(reference.method->name.str()), sample, state));
+  const Method& method = *program.find_method(reference.method->name.str());
+  for (std::size_t i = 0; i < reference.samples.size(); ++i) {
+    TRY(all.emplace_back(), interpret(program, method, reference.samples[i], state, hooks_of(i)));
   }
   return all;
 }
@@ -252,10 +314,23 @@ class RuleChooser {
       TRY(const Calibration* calibration, calibration_of(*method, calibrations, "auto"));
       Reference reference{.method = method.get(), .samples = {}, .outputs = {}};
       TRY(reference.samples, calibration_samples(*method, *calibration));
-      TRY(reference.outputs, outputs_of(program_, reference));
+      reference.known.resize(reference.samples.size());
+      TRY(reference.outputs, outputs_of(program_, reference, [&](std::size_t sample) {
+            return NodeHooks{.known = {}, .observe = [&, sample](const Node& node, auto results) {
+                               keep(reference.known[sample], node, results);
+                             }};
+          }));
       references_.push_back(std::move(reference));
     }
     return {};
+  }
+
+  void keep(KnownResults& known, const Node& node, std::span<const RuntimeValue> results) {
+    if (results.empty()) return;
+    for (const RuntimeValue& result : results)
+      if (const auto* data = std::get_if<TensorData>(&result)) known_bytes_ += data->byte_size();
+    if (known_bytes_ <= max_known_bytes)
+      known.emplace(node.result(0)->name(), std::vector(results.begin(), results.end()));
   }
 
   // The largest part of an output's energy that is wrong, over all samples.
@@ -265,7 +340,16 @@ class RuleChooser {
     TRY(const QuantizeResult ignored, quantize(copy, rules));
     double largest = 0;
     for (const Reference& reference : references_) {
-      TRY(const auto outputs, outputs_of(copy, reference));
+      const UnchangedNodes unchanged(program_, *reference.method, copy,
+                                     *copy.find_method(reference.method->name.str()));
+      TRY(const auto outputs, outputs_of(copy, reference, [&](std::size_t sample) {
+            const auto known = [&, sample](const Node& node) -> const std::vector<RuntimeValue>* {
+              if (!unchanged.contains(node)) return nullptr;
+              const auto found = reference.known[sample].find(node.result(0)->name());
+              return found == reference.known[sample].end() ? nullptr : &found->second;
+            };
+            return NodeHooks{.known = known, .observe = {}};
+          }));
       std::vector<Energy> energies(reference.outputs.empty() ? 0 : reference.outputs[0].size());
       for (std::size_t sample = 0; sample < outputs.size(); ++sample) {
         for (std::size_t i = 0; i < energies.size(); ++i) {
@@ -463,6 +547,7 @@ class RuleChooser {
   std::vector<Unit> units_;
   std::uint64_t other_bytes_ = 0;  // of what is no layer's weight
   std::vector<Reference> references_;
+  std::uint64_t known_bytes_ = 0;      // of all Reference::known
   std::vector<Choice> path_;           // from the smallest program to floats
   std::map<Choice, double> measured_;  // noise
   std::size_t done_ = 0;

@@ -83,10 +83,17 @@ struct ProgramState {
   std::map<Name, std::unique_ptr<ProgramState>, SymbolTextLess> delegates;  // by name
 };
 
+// For the nodes of the method's own graph, not of bodies. Each may be empty.
+struct NodeHooks {
+  // Returns the results of a node that need not be computed, or null.
+  std::function<const std::vector<RuntimeValue>*(const Node& node)> known = {};
+  std::function<void(const Node& node, std::span<const RuntimeValue> results)> observe = {};
+};
+
 // Runs the method on a loaded program: mutated buffers are read from `state` and written back to it. Results
 // do not include these buffers.
 DEPUTE_API Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
                                                        std::span<const RuntimeValue> inputs,
-                                                       ProgramState& state);
+                                                       ProgramState& state, const NodeHooks& hooks = {});
 
 }  // namespace depute

@@ -55,35 +55,79 @@ Result<Factors> make_factors(const TensorData& a, const TensorData& b) {
   return factors;
 }
 
+// The right matrices of a product in f32, which are often views of transposed weights.
+struct RightMatrix {
+  const float* first;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+// Copies some columns of it in the order in which they lie in memory.
+void copy_tile(const RightMatrix& b, std::size_t rows, std::size_t columns, std::span<double> tile) {
+  if (b.column_stride == 1) {
+    for (std::size_t k = 0; k < rows; ++k)
+      std::copy_n(b.first + static_cast<std::int64_t>(k) * b.row_stride, columns,
+                  tile.begin() + static_cast<std::ptrdiff_t>(k * tile_columns));
+    return;
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    const float* element = b.first + static_cast<std::int64_t>(c) * b.column_stride;
+    for (std::size_t k = 0; k < rows; ++k, element += b.row_stride)
+      tile[k * tile_columns + c] = static_cast<double>(*element);
+  }
+}
+
 // Adds a product of two matrices, a tile of columns at a time.
-void multiply_tiles(const Factors& f, const float* a, const float* b, double* out) {
+void multiply_tiles(const Factors& f, std::size_t rows, const float* a, RightMatrix b, double* out) {
   std::vector<double> tile(f.inner * tile_columns);
   for (std::size_t first = 0; first < f.columns; first += tile_columns) {
     const std::size_t columns = std::min(tile_columns, f.columns - first);
-    for (std::size_t k = 0; k < f.inner; ++k)
-      std::copy_n(b + k * f.columns + first, columns, tile.data() + k * tile_columns);
+    copy_tile(b, f.inner, columns, tile);
     add_products({.a = a,
-                  .rows = f.rows,
+                  .rows = rows,
                   .inner = f.inner,
                   .tile = tile.data(),
                   .out = out + first,
                   .out_stride = f.columns,
                   .columns = columns});
+    b.first += static_cast<std::int64_t>(columns) * b.column_stride;
   }
+}
+
+// The right matrix where it lies, if all of the batch share it and it can be read there.
+std::optional<RightMatrix> shared_matrix(const Factors& f, std::span<const std::byte> bytes) {
+  const Shape strides = strides_of(f.b);
+  const bool is_shared = f.batch == 1 || std::all_of(strides.begin(), strides.end() - 2,
+                                                     [](auto stride) { return stride == 0; });
+  if (!is_shared || f.b.type.dtype != ScalarType::F32 || f.inner * f.columns == 0) return std::nullopt;
+  const std::byte* first = bytes.data() + static_cast<std::size_t>(f.b.offset) * sizeof(float);
+  if (reinterpret_cast<std::uintptr_t>(first) % alignof(float) != 0) return std::nullopt;
+  return RightMatrix{reinterpret_cast<const float*>(first), strides.end()[-2], strides.back()};
+}
+
+std::vector<double> multiply_floats(const Factors& f) {
+  const Elements<float> a(f.a);
+  std::vector<double> product(f.batch * f.rows * f.columns, 0);
+  const StorageBytes bytes(f.b.storage);
+  if (const auto shared = shared_matrix(f, bytes.span())) {
+    multiply_tiles(f, f.batch * f.rows, a.span().data(), *shared, product.data());
+    return product;
+  }
+  const Elements<float> b(f.b);
+  for (std::size_t i = 0; i < f.batch; ++i)
+    multiply_tiles(f, f.rows, a.span().data() + i * f.rows * f.inner,
+                   {b.span().data() + i * f.inner * f.columns, static_cast<std::int64_t>(f.columns), 1},
+                   product.data() + i * f.rows * f.columns);
+  return product;
 }
 
 // Returns the product in row-major order.
 template <typename T>
 std::vector<Sum<T>> multiply(const Factors& f) {
+  if constexpr (std::is_same_v<T, float>) return multiply_floats(f);
   Elements<T> a(f.a);
   Elements<T> b(f.b);
   std::vector<Sum<T>> product(f.batch * f.rows * f.columns, 0);
-  if constexpr (std::is_same_v<T, float>) {
-    for (std::size_t i = 0; i < f.batch; ++i)
-      multiply_tiles(f, a.span().data() + i * f.rows * f.inner, b.span().data() + i * f.inner * f.columns,
-                     product.data() + i * f.rows * f.columns);
-    return product;
-  }
   for (std::size_t row = 0; row < f.batch * f.rows; ++row) {
     Sum<T>* out = product.data() + row * f.columns;
     const T* matrix = b.span().data() + row / std::max<std::size_t>(f.rows, 1) * f.inner * f.columns;
