@@ -481,7 +481,6 @@ class CompilationSet {
   Status lower(std::size_t index, Prepared prepared, Source& source) {
     const auto& [target, compile_options] = programs_[index];
     LowerOptions options = compile_options.lower;
-    options.calibrations = lower_.calibrations;
     const auto is_incomplete = [](const TestCaseFiles& test) { return test.expected.empty(); };
     if (std::ranges::any_of(first_.bundle, is_incomplete)) keep_model(options, source);
     const std::size_t shared = 1;  // "read"

@@ -78,6 +78,18 @@ def test_a_plan_is_a_target(tmp_path):
     assert (tmp_path / "m.phone.pte").read_bytes() == alone.read_bytes()
 
 
+def test_a_plan_of_backends_together(tmp_path):
+    """The demo backend waits for XNNPACK's result only if they are planned together."""
+    backends = ["xnnpack:off=op:tan", "demo"]
+    alone = tmp_path / "alone.pte"
+    for together in (False, True):
+        (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "backends": backends, "together": together}))
+        lower_targets(sample("conv_relu_tan"), tmp_path, "--target", f"a={tmp_path / 'plan.json'}", "--target", "b=")
+        words = [word for backend in backends for word in ("--backend", backend)] + ["--together"] * together
+        lower(sample("conv_relu_tan"), alone, *words, "--ptd", tmp_path / "alone.ptd")
+        assert (tmp_path / "m.a.pte").read_bytes() == alone.read_bytes()
+
+
 def test_files_beside_each_program(tmp_path):
     files = ["--report", tmp_path / "r.json", "--debug-map", tmp_path / "d.json", "--lock", tmp_path / "l.json", "--lock-update"]
     files += ["--etrecord", tmp_path / "e.bin", "--stand-ins", tmp_path / "s.json"]

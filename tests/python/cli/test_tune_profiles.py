@@ -110,6 +110,24 @@ def test_a_part_of_a_delegate_takes_the_time_of_its_pieces(tmp_path):
     assert by_backends[("xnnpack:off=op:aten.exp.default",)]["ns"] == [50 + 300 + 20 + 10]
 
 
+def test_methods_that_no_profile_has_do_not_count(tmp_path):
+    model = tmp_path / "m.ir"
+    model.write_text(MODEL + MODEL.removeprefix("program\n").replace("forward", "other").replace("#", "#1"))
+    profiles = []
+    for target in ("", "xnnpack"):
+        map_file, dump = tmp_path / f"map{target}.json", tmp_path / f"{target}.etdp"
+        lower(model, tmp_path / "m.pte", *(["--backend", target] if target else []), "--debug-map", map_file)
+        instructions = json.loads(map_file.read_text())["methods"]["other"]["instructions"]
+        kinds = {"delegate": "DELEGATE_CALL", "kernel": "OPERATOR_CALL"}
+        events = [event(kinds[each["kind"]], ticks_of(each, COSTS), i) for i, each in enumerate(instructions) if each["kind"] in kinds]
+        write_dump(dump, [run([*events, event("Method::execute", 5000)])])
+        renamed = json.loads(map_file.read_text())  # a run does not tell its method, and both look alike
+        renamed["methods"] = {"other": renamed["methods"]["other"]}
+        map_file.write_text(json.dumps(renamed))
+        profiles.append(f"{dump}={map_file}")
+    assert plan_of(tune(model, profiles, "--json"))["ns"] == 50 + 4 * 10
+
+
 def test_mistakes(model, tmp_path):
     profile = record(tmp_path, model, "", COSTS)
     dump, map_file = profile.split("=")

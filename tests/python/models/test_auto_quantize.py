@@ -169,6 +169,34 @@ def test_bytes_that_the_next_step_does_not_need_are_used(tmp_path):
     assert chosen["bytes"] > curve[place]["bytes"] or min(later, default=limit) > limit - curve[place]["bytes"]
 
 
+class Stateful(torch.nn.Module):
+    """Keeps a sum from call to call, which a second layer reads after the first one has changed it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(32, 32), torch.nn.Linear(32, 32)
+        self.register_buffer("sum", torch.zeros(1, 32))
+
+    def forward(self, x):
+        past = self.sum * 3
+        self.sum.add_(self.first(x))
+        return self.second(torch.tanh(past + self.sum))
+
+
+def test_state_goes_from_sample_to_sample(tmp_path):
+    torch.manual_seed(0)
+    model = Stateful().eval()
+    inputs = [torch.randn(1, 32, generator=torch.Generator().manual_seed(i)) for i in range(SAMPLES)]
+    torch.export.save(torch.export.export(model, (inputs[0],)), tmp_path / "m.pt2")
+    np.savez(tmp_path / "x.npz", **{f"arg0/{i}": x.numpy() for i, x in enumerate(inputs)})
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "auto:size<=5K", "--calibrate", tmp_path / "x.npz", "--report", tmp_path / "r.json")
+    method = Runtime.get().load_program(tmp_path / "m.pte").load_method("forward")
+    pairs = [(model(x).double(), method.execute((x,))[0].double()) for x in inputs]
+    told = json.loads((tmp_path / "r.json").read_text())["chosen_rules"]["sqnr_db"]
+    signal, error = (sum(float(part) for part in parts) for parts in zip(*(((want**2).sum(), ((want - got) ** 2).sum()) for want, got in pairs)))
+    assert abs(10 * math.log10(signal / error) - told) < 0.5
+
+
 def test_tied_layers_change_together(tmp_path):
     case = Case("tied", tmp_path)
     chosen, _ = case.chosen("sqnr>=10")
