@@ -79,8 +79,9 @@ def test_a_plan_is_a_target(tmp_path):
 
 
 def test_a_plan_of_backends_together(tmp_path):
-    """The demo backend waits for XNNPACK's result only if they are planned together."""
-    backends = ["xnnpack:off=op:tan", "demo"]
+    """Planned together, one backend waits for the other one's result."""
+    backends = ["demo:only=op:tan", "xnnpack"]
+    programs = set()
     alone = tmp_path / "alone.pte"
     for together in (False, True):
         (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "backends": backends, "together": together}))
@@ -88,6 +89,8 @@ def test_a_plan_of_backends_together(tmp_path):
         words = [word for backend in backends for word in ("--backend", backend)] + ["--together"] * together
         lower(sample("conv_relu_tan"), alone, *words, "--ptd", tmp_path / "alone.ptd")
         assert (tmp_path / "m.a.pte").read_bytes() == alone.read_bytes()
+        programs.add(alone.read_bytes())
+    assert len(programs) == 2
 
 
 def test_files_beside_each_program(tmp_path):

@@ -60,6 +60,7 @@ def test_small_delegates_are_given_up(model, tmp_path):
     plan = plan_of(tune(model, profiles, "--json"))
     assert plan["ns"] == 50 + 4 * 10 and plan["static_ns"] == 3 * 50 + 2 * 10
     assert plan["runner"] == "profiles" and plan["inputs"] == profiles
+    assert [region["ns"] for region in plan["regions"]] == [{"XnnpackBackend": 50, "kernels": 1000}, *[{"XnnpackBackend": 50, "kernels": 10}] * 2]
     assert all(len(set(trial["ns"])) == 1 for trial in plan["tried"] if "left_out" not in trial)
 
 
@@ -74,6 +75,7 @@ def test_what_no_profile_has_is_left_out(model, tmp_path):
     assert plan["ns"] == plan["static_ns"] == 3 * 50 + 2 * 10
     (plain,) = (trial for trial in plan["tried"] if not trial["backends"])
     assert plain["left_out"] == "no profile has these nodes of aten::mm.out"
+    assert [region["ns"] for region in plan["regions"]] == [{"XnnpackBackend": 50}] * 3
 
 
 def test_the_plan_gives_the_same_bytes_each_time(model, tmp_path):

@@ -156,17 +156,44 @@ def test_the_curve(case):
     assert smallest["bytes"] == curve[0]["bytes"] and abs(smallest["sqnr_db"] - curve[0]["sqnr_db"]) < 6
 
 
+class Branches(torch.nn.Module):
+    """Layers whose outputs are added up, with factors."""
+
+    def __init__(self, *factors):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(64, 64, bias=False) for _ in factors)
+        self.factors = factors
+
+    def forward(self, x):
+        return sum(layer(x) * factor for layer, factor in zip(self.layers, self.factors))
+
+
+INTEGERS = {"8da4w": 64 * (64 // 2 + 2 * 2), "8da8w": 64 * (64 + 4)}  # with scales of groups of 32, and of rows
+
+
+def chosen_of(model, size, folder):
+    x = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
+    torch.export.save(torch.export.export(model.eval(), (x,)), folder / "m.pt2")
+    np.savez(folder / "x.npz", arg0=x.numpy())
+    lower(folder / "m.pt2", folder / "m.pte", "--quantize", f"auto:size<={size}", "--calibrate", folder / "x.npz", "--report", folder / "r.json")
+    return json.loads((folder / "r.json").read_text())["chosen_rules"]
+
+
 def test_bytes_that_the_next_step_does_not_need_are_used(tmp_path):
-    """The wide layer does not fit as floats, which a smaller one still does."""
-    case = Case("mixed", tmp_path)
-    curve = case.chosen("sqnr>=10")[0]["curve"]
-    steps = [after["bytes"] - before["bytes"] for before, after in zip(curve, curve[1:])]
-    place = steps.index(max(steps))
-    limit = curve[place + 1]["bytes"] - 1
-    chosen, _ = case.chosen(f"size<={limit}")
-    later = [step for step in steps[place + 1 :] if step > 0]
-    assert curve[place]["bytes"] <= chosen["bytes"] <= limit
-    assert chosen["bytes"] > curve[place]["bytes"] or min(later, default=limit) > limit - curve[place]["bytes"]
+    """The first layer makes nearly all of the noise, and does not fit as floats. The other one still fits with 8 bits."""
+    small, large = INTEGERS["8da4w"], INTEGERS["8da8w"]
+    chosen = chosen_of(Branches(1, 1e-3), 2 * large, tmp_path)
+    assert chosen["bytes"] == 2 * large and len(chosen["rules"]) == 1 and chosen["rules"][0].startswith("linear=8da8w"), chosen
+    assert chosen_of(Branches(1, 1e-3), 2 * large - 1, tmp_path)["bytes"] == small + large
+
+
+def test_one_form_for_all_layers_may_be_better(tmp_path):
+    """Equal layers cancel out, and so does their noise, unless one of them has other integers."""
+    model = Branches(1, -1, 1e-4)
+    model.layers[1].weight.data = model.layers[0].weight.data.clone()
+    chosen = chosen_of(model, 2 * INTEGERS["8da4w"] + INTEGERS["8da8w"], tmp_path)
+    assert chosen["bytes"] == 3 * INTEGERS["8da4w"] and len(chosen["rules"]) == 1, chosen
 
 
 class Stateful(torch.nn.Module):
