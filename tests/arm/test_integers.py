@@ -367,6 +367,35 @@ def test_ethosu_payload(target, tmp_path):
     assert 'delegate 0 "EthosUBackend"' in shown and "scratch_size: " in shown
 
 
+# Windows of a convolution that move by more than 3: kernel, stride, padding, groups; whether small processors take it.
+STRIDES = {
+    "patches": (8, 8, 0, 1, True),
+    "patches_of_16": (16, 16, 0, 1, True),
+    "overlapping": (7, 4, 0, 1, True),
+    "gaps": (3, 5, 0, 1, True),
+    "points": (1, 4, 0, 1, True),
+    "one_dimension": (5, (4, 1), 0, 1, True),
+    "padded": (7, 4, 3, 1, False),
+    "by_channel": (4, 4, 0, 4, False),
+}
+
+
+@pytest.mark.skipif(not VELA.is_file(), reason="make test-arm installs Vela")
+@pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+@pytest.mark.parametrize("name", STRIDES)
+def test_ethosu_strides(name, target, tmp_path):
+    """Vela compiles what is taken, and what is not is left to kernels."""
+    import numpy as np
+
+    kernel, stride, padding, groups, is_taken = STRIDES[name]
+    model, x = nn.Conv2d(4, 8, kernel, stride, padding, groups=groups).eval(), torch.randn(1, 4, 64, 64)
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "f.pt2")
+    np.savez(tmp_path / "x.npz", arg0=x.numpy())
+    options = ["--quantize", "static:ops=all", "--calibrate", tmp_path / "x.npz"]
+    report = lower(tmp_path / "f.pt2", tmp_path / "u.pte", f"ethosu:target={target}", *options, DEPUTE_VELA=str(VELA))
+    assert counts(report)[0] == (is_taken or target.startswith("ethos-u85")), report
+
+
 @pytest.mark.skipif(not VELA.is_file(), reason="make test-arm installs Vela")
 def test_ethosu_errors(tmp_path):
     file = NETWORKS["perceptron_by_pt2e"][0](*NETWORKS["perceptron_by_pt2e"][1:], tmp_path)[0]

@@ -47,9 +47,19 @@ void expect_limit(const Program& program, std::string_view refusal) {
 
 TEST(Limits, Windows) {
   expect_limit(
-      quantized("[1, 2, 9, 70]", "[1, 2, 2, 2]",
-                "aten.convolution.default(%x_f, %w_f, none, [5, 5], [0, 0], [1, 1], false, [0, 0], 1)"),
+      quantized("[1, 2, 9, 70]", "[1, 2, 3, 2]",
+                "aten.convolution.default(%x_f, %w_f, none, [5, 5], [1, 1], [1, 1], false, [0, 0], 1)"),
       "operator: CONV2D of stride 5");
+  expect_limit(
+      quantized("[1, 2, 9, 140]", "[1, 2, 2, 3]",
+                "aten.convolution.default(%x_f, %w_f, none, [5, 5], [0, 0], [1, 2], false, [0, 0], 1)"),
+      "operator: CONV2D of stride 5");
+  EXPECT_EQ(
+      answer(
+          quantized("[1, 2, 9, 70]", "[1, 2, 2, 2]",
+                    "aten.convolution.default(%x_f, %w_f, none, [5, 5], [0, 0], [1, 1], false, [0, 0], 1)"),
+          "y", "ethos-u55-128"),
+      "taken");  // Vela divides it
   EXPECT_EQ(
       answer(
           quantized("[1, 2, 9, 70]", "[1, 2, 5, 3]",
