@@ -76,7 +76,7 @@ class PlanSearch {
     while (is_better && !is_over()) {
       TRY(is_better, try_changes());
     }
-    tuned_.is_complete = !is_better;
+    tuned_.is_complete = !is_better && !is_over();
     if (best_ != best_static && !is_stopped()) {
       TRY(const double ratio, compare(*best_, *best_static, turns, turns));
       if (ratio >= 1 || best_->ns > best_static->ns) best_ = best_static;

@@ -86,6 +86,14 @@ def test_changes_add_up(model, runner):
     assert sorted(backend.split(",")[2:]) == ["off=op:aten.relu.default", "off=op:aten.sigmoid.default"]
 
 
+@pytest.mark.parametrize("seconds", [0, 0.3])
+def test_a_search_that_is_not_over_says_so(seconds, model, runner):
+    """Also if the time ends while the changes of the best plan so far are tried."""
+    run = tune(model, runner(f"time.sleep({seconds})"), "--budget", "2s" if seconds else "1h")
+    assert run.code == 0, run.stderr
+    assert ("There was no time to try every change" in run.stdout) == bool(seconds)
+
+
 def test_the_same_search_twice(model, runner):
     first, second = (plan_of(tune(model, runner(), "--json")) for _ in range(2))
     assert first == second
