@@ -241,7 +241,7 @@ struct BundledArrays {
   NamedArrays expected;
 };
 
-// What the programs of all targets are made of.
+// The input of all targets: the model as it is before normalization, and test cases.
 struct Source {
   Prepared prepared;
   std::shared_ptr<const Program> exported;  // before quantization

@@ -540,7 +540,7 @@ Tensor Emitter::reshape(const Tensor& x, const Shape& target) {
   return {.id = made.id, .dtype = x.dtype, .shape = target, .order = *order};
 }
 
-// Of two in a row, only the second one is needed.
+// Reads the source of an earlier RESHAPE: of two in a row, only the second one is needed.
 Tensor Emitter::with_sizes(const Tensor& x, const Shape& shape) {
   Tensor from = x;
   if (const TosaOp* op = maker(x, Op::Reshape)) from.id = op->inputs[0];

@@ -219,7 +219,7 @@ class Emitter {
   TosaOp new_op(Op op, std::span<const Tensor> operands, Attributes attributes) const;
   Tensor twice(const Tensor& x);
   bool may_be_result(const Tensor& x) const;
-  // A RESHAPE of what lies in memory.
+  // Adds a RESHAPE of what lies in memory, if its sizes differ.
   Tensor with_sizes(const Tensor& x, const Shape& shape);
   Tensor transposed(const Tensor& x, const Order& perm, const Shape& shape);
   std::optional<Tensor> widened_in_order(const Tensor& x, const Order& order);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -425,8 +426,8 @@ class ProgramWriter {
     for (std::size_t i = 0; i < programs_.size(); ++i) TRY_STATUS(write_program(i));
     TRY_STATUS(write_data());
     for (const ProgramToWrite& program : programs_) TRY_STATUS(check_unchanged_files(program.program));
-    // All files are complete before the first one is committed.
-    for (const auto& output : outputs_) TRY_STATUS(output->commit());
+    // All files are complete before the first one is committed. Data come first: a program that is there finds its data.
+    for (const auto& output : outputs_ | std::views::reverse) TRY_STATUS(output->commit());
     return std::move(summaries_);
   }
 

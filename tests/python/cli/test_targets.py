@@ -151,7 +151,7 @@ MISTAKES = {
     "a path as a name": (["--target", "../a=xnnpack"], "'../a' is no name for a target"),
     "twice": (["--target", "a=xnnpack", "--target", "a=xnnpack"], "'a=xnnpack' is given twice"),
     "unknown backend": (["--target", "a=xnnpak"], "xnnpak"),
-    "unknown option": (["--target", "a=xnnpack:colour=red"], "colour"),
+    "unknown option": (["--target", "a=xnnpack:shade=red"], "shade"),
     "unknown method": (["--target", "a=xnnpack", "--target", "b=decode:xnnpack"], "decode"),
     "no plan": (["--target", "a=none.json"], "none.json"),
     "backend": (["--target", "a=xnnpack", "--backend", "xnnpack"], "--backend"),

@@ -151,7 +151,7 @@ def test_the_curve(case):
     assert [point["bytes"] for point in curve] == sorted(point["bytes"] for point in curve)
     assert curve[-1]["bytes"] == chosen["float_bytes"] and curve[-1]["sqnr_db"] is None  # without noise
     assert {"bytes": chosen["bytes"], "sqnr_db": chosen["sqnr_db"], "is_measured": True} in curve
-    # What each layer adds alone tells where a program lies.
+    # The sum of what each layer adds alone is near to what the whole program gives.
     smallest, _ = case.chosen(f"size<={curve[0]['bytes']}")
     assert smallest["bytes"] == curve[0]["bytes"] and abs(smallest["sqnr_db"] - curve[0]["sqnr_db"]) < 6
 
