@@ -161,10 +161,12 @@ void copy_windows(const Convolution& c, const float* input, std::int64_t first, 
         for (std::int64_t y = 0; y < c.window.kernel[1]; ++y) {
           const std::int64_t row = start[1] + y * c.window.dilation[1];
           const bool is_inside = plane >= 0 && plane < c.input_sizes[0] && row >= 0 && row < c.input_sizes[1];
-          const float* line = image + (plane * c.input_sizes[1] + row) * c.input_sizes[2];
+          const float* line =
+              is_inside ? image + (plane * c.input_sizes[1] + row) * c.input_sizes[2] : nullptr;
           for (std::int64_t x = 0; x < c.window.kernel[2]; ++x, to += tile_columns) {
             const std::int64_t place = start[2] + x * c.window.dilation[2];
-            if (is_inside && place >= 0 && place < c.input_sizes[2]) *to = static_cast<double>(line[place]);
+            if (line != nullptr && place >= 0 && place < c.input_sizes[2])
+              *to = static_cast<double>(line[place]);
           }
         }
       }
