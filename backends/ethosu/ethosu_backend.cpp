@@ -10,8 +10,8 @@
 
 #include "backends/tosa/tosa_backend.h"
 #include "backends/tosa/write_graph.h"
-#include "limits.h"
 #include "payload.h"
+#include "processor_limits.h"
 #include "support/try.h"
 #include "target.h"
 #include "vela.h"

@@ -9,7 +9,7 @@
 #include "backends/tosa/tosa_backend.h"
 #include "depute/backend/registry.h"
 #include "ethosu_backend.h"
-#include "limits.h"
+#include "processor_limits.h"
 #include "support/check.h"
 #include "support/try.h"
 #include "target.h"

@@ -44,10 +44,11 @@ std::optional<Quantization> quantization_of(const Node& node) {
   const OpCall call(node);
   if (!call["scale"].is_number() || !call["zero_point"].is_number()) return std::nullopt;
   const bool quantizes = node.op() == quantize_op;
-  const TensorType& integers = quantizes ? node.result()->tensor() : call.tensor("input");
-  const TensorType& floats = quantizes ? call.tensor("input") : node.result()->tensor();
-  const bool is_wide = integers.dtype == ScalarType::I16;
-  if ((integers.dtype != ScalarType::I8 && !is_wide) || floats.dtype != ScalarType::F32) return std::nullopt;
+  const TensorType& integer_type = quantizes ? node.result()->tensor() : call.tensor("input");
+  const TensorType& float_type = quantizes ? call.tensor("input") : node.result()->tensor();
+  const bool is_wide = integer_type.dtype == ScalarType::I16;
+  if ((integer_type.dtype != ScalarType::I8 && !is_wide) || float_type.dtype != ScalarType::F32)
+    return std::nullopt;
   const auto is = [&](std::string_view name, std::int32_t number) {
     return call[name].is_number() && call.number(name) == number;
   };

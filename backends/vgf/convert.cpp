@@ -22,7 +22,7 @@ using tosa::run_tool;
 using tosa::tool_failure;
 using tosa::ToolRun;
 
-constexpr std::string_view magic = "VGF1";
+constexpr std::string_view vgf_magic = "VGF1";
 constexpr std::string_view version_key = "\"version\": \"";
 // A file holds the constants once, and the SPIR-V of the graph.
 constexpr std::uint64_t max_growth = 4;
@@ -73,7 +73,7 @@ Result<std::vector<std::byte>> convert_to_vgf(std::span<const std::byte> tosa, c
   const auto vgf = MappedFile::open(output);
   if (!vgf) return tool_failure(run, "wrote no file", told);
   const std::span<const std::byte> bytes = (*vgf)->bytes();
-  if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
+  if (bytes.size() < vgf_magic.size() || std::memcmp(bytes.data(), vgf_magic.data(), vgf_magic.size()) != 0)
     return tool_failure(run, "wrote a file that is not a VGF file", told);
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }

@@ -17,7 +17,7 @@
 namespace depute::vgf {
 namespace {
 
-using Bytes = std::span<const std::byte>;
+using VgfBytes = std::span<const std::byte>;
 
 constexpr std::uint32_t max_depth = 16;
 constexpr std::uint32_t max_tables = 1'000'000;
@@ -27,13 +27,13 @@ Failure damaged(std::string_view what) {
   return failure("vgf", "", fmt::format("the {} of a VGF file is damaged", what));
 }
 
-Result<Bytes> bytes_of(Bytes file, const Section& section, std::string_view what) {
+Result<VgfBytes> bytes_of(VgfBytes file, const Section& section, std::string_view what) {
   if (section.offset > file.size() || section.size > file.size() - section.offset) return damaged(what);
   return file.subspan(section.offset, section.size);
 }
 
 template <typename T>
-Result<T> read_record(Bytes bytes, std::string_view what) {
+Result<T> read_record(VgfBytes bytes, std::string_view what) {
   T record;
   if (bytes.size() < sizeof record) return damaged(what);
   std::memcpy(&record, bytes.data(), sizeof record);
@@ -44,8 +44,8 @@ Result<T> read_record(Bytes bytes, std::string_view what) {
 template <typename Table>
 class Tables {
  public:
-  static Result<Tables> read(Bytes file, const Section& section, std::string_view what) {
-    TRY(const Bytes bytes, bytes_of(file, section, what));
+  static Result<Tables> read(VgfBytes file, const Section& section, std::string_view what) {
+    TRY(const VgfBytes bytes, bytes_of(file, section, what));
     Tables tables;
     tables.bytes_.assign(bytes.begin(), bytes.end());
     const auto* data = reinterpret_cast<const std::uint8_t*>(tables.bytes_.data());
@@ -59,16 +59,16 @@ class Tables {
   std::vector<std::byte> bytes_;
 };
 
-Result<Header> read_header(Bytes file) {
+Result<Header> read_header(VgfBytes file) {
   if (file.size() < sizeof(Header) || std::memcmp(file.data(), Header().magic.data(), 4) != 0)
     return failure("vgf", "", "these bytes are no VGF file");
   return read_record<Header>(file, "header");
 }
 
 // Fails if the list or a constant's bytes do not fit.
-Result<std::vector<ConstantEntry>> read_constants(Bytes section) {
+Result<std::vector<ConstantEntry>> read_constants(VgfBytes section) {
   TRY(const auto header, read_record<ConstantsHeader>(section, "list of constants"));
-  Bytes rest = section.subspan(sizeof header);
+  VgfBytes rest = section.subspan(sizeof header);
   if (header.count > rest.size() / sizeof(ConstantEntry)) return damaged("list of constants");
   std::vector<ConstantEntry> entries(header.count);
   if (!entries.empty()) std::memcpy(entries.data(), rest.data(), entries.size() * sizeof(ConstantEntry));
@@ -102,7 +102,7 @@ std::string resource_line(std::uint32_t i, const wire::Resource& resource) {
 
 }  // namespace
 
-Result<std::string> describe_vgf(Bytes file) {
+Result<std::string> describe_vgf(VgfBytes file) {
   TRY(const Header header, read_header(file));
   std::string text = fmt::format("VGF {}.{}.{}\n", header.version[0], header.version[1], header.version[2]);
   TRY(const auto resources, Tables<wire::ResourceTable>::read(file, header.resources, "table of resources"));
@@ -121,15 +121,15 @@ Result<std::string> describe_vgf(Bytes file) {
   return text;
 }
 
-Result<PayloadLayout> layout_of_vgf(Bytes file) {
+Result<PayloadLayout> layout_of_vgf(VgfBytes file) {
   using Kind = PayloadPart::Kind;
   TRY(const Header header, read_header(file));
-  TRY(const Bytes section, bytes_of(file, header.constants, "list of constants"));
+  TRY(const VgfBytes section, bytes_of(file, header.constants, "list of constants"));
   TRY(const std::vector<ConstantEntry> constants, read_constants(section));
   const std::uint64_t table = sizeof(ConstantsHeader) + constants.size() * sizeof(ConstantEntry);
   std::vector<PayloadPart> parts = {{.offset = 0, .bytes = sizeof header, .kind = Kind::Header}};
   for (const Section& tables : {header.modules, header.sequence, header.resources}) {
-    TRY(const Bytes bytes, bytes_of(file, tables, "table"));
+    TRY(const VgfBytes bytes, bytes_of(file, tables, "table"));
     parts.push_back({.offset = tables.offset, .bytes = bytes.size(), .kind = Kind::Tables});
   }
   parts.push_back({.offset = header.constants.offset, .bytes = table, .kind = Kind::Tables});

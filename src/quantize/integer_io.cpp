@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view quantize_op = "quantized_decomposed.quantize_per_tensor.default";
 constexpr std::string_view dequantize_op = "quantized_decomposed.dequantize_per_tensor.default";
 constexpr std::string_view example = "for example all, inputs, output0 or forward:input0";
-constexpr std::array<std::string_view, 3> words = {"all", "inputs", "outputs"};
+constexpr std::array<std::string_view, 3> port_words = {"all", "inputs", "outputs"};
 
 // An input or output of a method.
 struct Port {
@@ -186,7 +186,7 @@ class Selection {
   }
 
   static Failure nothing_selected(const Program& program, const IntegerIoRule& rule) {
-    std::vector<std::string> known(words.begin(), words.end());
+    std::vector<std::string> known(port_words.begin(), port_words.end());
     for (const auto& method : program.methods) {
       if (!is_for(rule, *method)) continue;
       for (const Port& port : inputs_of(*method)) {
@@ -197,7 +197,7 @@ class Selection {
     }
     if (!rule.method.empty() && program.find_method(rule.method) == nullptr)
       return failure("usage", "--integer-io", fmt::format("there is no method '{}'", rule.method), example);
-    if (std::ranges::find(words, rule.which) != words.end())
+    if (std::ranges::find(port_words, rule.which) != port_words.end())
       return failure("usage", "--integer-io",
                      fmt::format("'{}': there are no {} that are floats", rule.which,
                                  rule.which == "all" ? "inputs or outputs" : rule.which));
@@ -248,7 +248,7 @@ class IntegerIo {
 }  // namespace
 
 std::vector<std::string> integer_io_words() {
-  return {words.begin(), words.end()};
+  return {port_words.begin(), port_words.end()};
 }
 
 Result<IntegerIoRule> parse_integer_io_rule(std::string_view text) {

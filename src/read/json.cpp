@@ -51,9 +51,8 @@ std::string fault_place(std::string_view text) {
 
 Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, const ReadLimits& limits) {
   if (bytes.bytes.size() > limits.json_bytes) {
-    return failure(
-        "read_json", name,
-        fmt::format("{} bytes; the limit json_bytes is {}", bytes.bytes.size(), limits.json_bytes));
+    return beyond(limits, &ReadLimits::json_bytes,
+                  failure("read_json", name, fmt::format("{} bytes", bytes.bytes.size())));
   }
   if (bytes.bytes.empty()) return failure("read_json", name, "the JSON text is empty");
   if (bytes.readable_behind < simdjson::SIMDJSON_PADDING) {
@@ -79,10 +78,10 @@ Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, con
   }
   if (!fault) return document;
   if (fault == simdjson::MEMALLOC) throw std::bad_alloc();
-  std::string message = fault == simdjson::DEPTH_ERROR
-                            ? fmt::format("nested too deeply; the limit json_depth is {}", limits.json_depth)
-                            : fmt::format("not valid JSON: {}", simdjson::error_message(fault));
-  return failure("read_json", document.name_ + fault_place(document.text_), message);
+  const std::string place = document.name_ + fault_place(document.text_);
+  if (fault == simdjson::DEPTH_ERROR)
+    return beyond(limits, &ReadLimits::json_depth, failure("read_json", place, "nested too deeply"));
+  return failure("read_json", place, fmt::format("not valid JSON: {}", simdjson::error_message(fault)));
 }
 
 Result<JsonDocument> JsonDocument::parse(const Archive& archive, const ArchiveEntry& entry,
@@ -241,7 +240,7 @@ Result<simdjson::dom::object> Json::as_object() const {
 }
 
 Failure Json::too_long() const {
-  return fault(fmt::format("a list exceeds the limit list_elements, {}", limits().list_elements));
+  return beyond(limits(), &ReadLimits::list_elements, fault("the list is too long"));
 }
 
 }  // namespace depute

@@ -69,12 +69,12 @@ Result<ReadLimits> read_limits() {
   return result;
 }
 
-Failure with_limit_help(Diagnostic error) {
-  for (const auto& [name, member] : every_limit) {
-    if (error.message.contains(fmt::format("the limit {}", name)))
-      error.hint = fmt::format("{}={}=NUMBER in the environment raises it", variable, name);
-  }
-  return Failure(std::move(error));
+Failure beyond(const ReadLimits& limits, std::uint64_t ReadLimits::* limit, Failure error) {
+  const std::string_view name =
+      std::ranges::find(every_limit, limit, [](const auto& known) { return known.second; })->first;
+  error.error().message += fmt::format("; the limit {} is {}", name, limits.*limit);
+  error.error().hint = fmt::format("{}={}=NUMBER in the environment raises it", variable, name);
+  return error;
 }
 
 }  // namespace depute

@@ -57,7 +57,8 @@ struct ReadBudget {
 // NAME=NUMBER.
 Result<ReadLimits> read_limits();
 
-// Adds how to raise the limit that an error names.
-Failure with_limit_help(Diagnostic error);
+// Completes the error for an input that exceeds a limit: "9 entries" becomes "9 entries; the limit archive_entries is 8",
+// with a hint that says how to raise it.
+Failure beyond(const ReadLimits& limits, std::uint64_t ReadLimits::* limit, Failure error);
 
 }  // namespace depute

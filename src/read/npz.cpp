@@ -182,10 +182,7 @@ Result<NamedArrays> read_npz(ArchiveSource source, const std::string& path, cons
 Result<NamedArrays> read_npz(const std::string& path) {
   TRY(const ReadLimits limits, read_limits());
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
-  Result<NamedArrays> arrays =
-      read_npz({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, limits);
-  if (!arrays) return with_limit_help(std::move(arrays).error());
-  return arrays;
+  return read_npz({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, limits);
 }
 
 }  // namespace depute

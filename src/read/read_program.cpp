@@ -108,15 +108,12 @@ Result<std::shared_ptr<const MappedFile>> open_text(const std::string& path) {
   TRY(const ReadLimits limits, read_limits());
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
   if (file->bytes().size() <= limits.text_bytes) return file;
-  return with_limit_help(
-      failure("read", path,
-              fmt::format("{} bytes; the limit text_bytes is {}", file->bytes().size(), limits.text_bytes))
-          .error());
+  return beyond(limits, &ReadLimits::text_bytes,
+                failure("read", path, fmt::format("{} bytes", file->bytes().size())));
 }
 
-namespace {
-
-Result<Program> read_any(std::shared_ptr<const MappedFile> file, const std::shared_ptr<const OpTable>& ops) {
+Result<Program> read_program(std::shared_ptr<const MappedFile> file,
+                             const std::shared_ptr<const OpTable>& ops) {
   const std::string& path = file->path();
   if (file->bytes().empty()) return failure("read", path, "the file is empty");
   if (starts_like_zip(file->bytes())) {
@@ -131,15 +128,6 @@ Result<Program> read_any(std::shared_ptr<const MappedFile> file, const std::shar
   }
   std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   return parse_program(text, path, ops);
-}
-
-}  // namespace
-
-Result<Program> read_program(std::shared_ptr<const MappedFile> file,
-                             const std::shared_ptr<const OpTable>& ops) {
-  Result<Program> program = read_any(std::move(file), ops);
-  if (!program) return with_limit_help(std::move(program).error());
-  return program;
 }
 
 namespace {

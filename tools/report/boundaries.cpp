@@ -17,7 +17,7 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view kernels = "portable";
+constexpr std::string_view portable_kernels = "portable";
 
 class BoundarySums {
  public:
@@ -48,13 +48,13 @@ class BoundarySums {
  private:
   std::string_view giver(const Method& method, const Value& value, bool is_body) const {
     if (value.producer() != nullptr) return owner(*value.producer());
-    if (is_body) return kernels;  // the control-flow node passes it in
+    if (is_body) return portable_kernels;  // the control-flow node passes it in
     return input_spec(method, value)->has_data() ? "data" : "caller";
   }
 
   std::string_view owner(const Node& node) const {
     const auto found = calls_.find(&node);
-    return found == calls_.end() ? kernels : found->second;
+    return found == calls_.end() ? portable_kernels : found->second;
   }
 
   // Counts the result's users outside delegates; calls of delegates count their own inputs.
@@ -66,7 +66,7 @@ class BoundarySums {
       to_caller = to_caller || leaves;
       to_kernels = to_kernels || (!leaves && !calls_.contains(use.user()));
     }
-    if (to_kernels) add(own, kernels, result);
+    if (to_kernels) add(own, portable_kernels, result);
     if (to_caller) add(own, "caller", result);
   }
 

@@ -165,9 +165,8 @@ Status Archive::read_directory() {
   TRY(Directory directory, find_directory(source_.bytes, name_));
   directory_offset_ = directory.offset;
   if (directory.entries > limits_.archive_entries) {
-    return archive_error(name_, directory.offset,
-                         fmt::format("{} entries; the limit archive_entries is {}", directory.entries,
-                                     limits_.archive_entries));
+    return beyond(limits_, &ReadLimits::archive_entries,
+                  archive_error(name_, directory.offset, fmt::format("{} entries", directory.entries)));
   }
   Bytes rest = source_.bytes.subspan(directory.offset, directory.size);
   if (directory.entries > rest.size() / central_bytes) {
@@ -202,9 +201,8 @@ Status Archive::add_entry(Bytes header, std::size_t position) {
                      .crc = load<std::uint32_t>(header, 16),
                      .method = load<std::uint16_t>(header, 10)};
   if (name.size() > limits_.entry_name_bytes) {
-    return archive_error(name_, position,
-                         fmt::format("an entry's name has {} bytes; the limit entry_name_bytes is {}",
-                                     name.size(), limits_.entry_name_bytes));
+    return beyond(limits_, &ReadLimits::entry_name_bytes,
+                  archive_error(name_, position, fmt::format("an entry's name has {} bytes", name.size())));
   }
   auto fail = [&](std::string_view what) {
     return archive_error(name_, position, fmt::format("entry {} {}", quote(entry.name), what));
@@ -294,12 +292,13 @@ Result<std::vector<std::byte>> Archive::inflate(const ArchiveEntry& entry, std::
   }
   TRY(Bytes in, stored_bytes(entry));
   if (entry.size > small_entry && entry.size / limits_.inflate_ratio > in.size()) {
-    return fail(fmt::format("{} bytes inflate to {}; the limit inflate_ratio is {}", in.size(), entry.size,
-                            limits_.inflate_ratio));
+    return beyond(limits_, &ReadLimits::inflate_ratio,
+                  fail(fmt::format("{} bytes inflate to {}", in.size(), entry.size)));
   }
   if (entry.size > budget_->bytes_left) {
-    return fail(fmt::format("inflates to {} bytes; the limit inflated_bytes is {}, of which {} remain",
-                            entry.size, limits_.inflated_bytes, budget_->bytes_left));
+    return beyond(
+        limits_, &ReadLimits::inflated_bytes,
+        fail(fmt::format("inflates to {} bytes, and {} are left", entry.size, budget_->bytes_left)));
   }
   budget_->bytes_left -= entry.size;
   std::vector<std::byte> out(entry.size + padding);

@@ -43,8 +43,7 @@ class Unpickler {
   }
 
   Failure too_many_values() const {
-    return fail(
-        fmt::format("the pickles have more values than the limit pickle_values, {}", limits_.pickle_values));
+    return beyond(limits_, &ReadLimits::pickle_values, fail("the pickles have too many values"));
   }
 
   Status execute(char opcode) {
@@ -374,8 +373,8 @@ std::string Pickle::global_name(PickleId id) const {
 Result<Pickle> read_pickle(std::span<const std::byte> bytes, const std::string& place,
                            const ReadLimits& limits, std::uint64_t& values_left) {
   if (bytes.size() > limits.pickle_bytes) {
-    return failure("read_pickle", place,
-                   fmt::format("{} bytes; the limit pickle_bytes is {}", bytes.size(), limits.pickle_bytes));
+    return beyond(limits, &ReadLimits::pickle_bytes,
+                  failure("read_pickle", place, fmt::format("{} bytes", bytes.size())));
   }
   return Unpickler(bytes, place, limits, values_left).run();
 }

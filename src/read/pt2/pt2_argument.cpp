@@ -127,8 +127,8 @@ Result<Argument> read_operator(GraphReader&, const Json& json, std::size_t) {
 // Reads {"key": <argument>, ...}.
 Result<Argument> read_map(GraphReader& reader, const Json& json, std::size_t depth) {
   if (depth >= json.limits().argument_depth) {
-    return json.fault(fmt::format("dictionaries are nested deeper than the limit argument_depth, {}",
-                                  json.limits().argument_depth));
+    return beyond(json.limits(), &ReadLimits::argument_depth,
+                  json.fault("dictionaries are nested too deeply"));
   }
   std::vector<NamedArgument> entries;
   TRY_STATUS(json.for_each_member([&](std::string_view key, const Json& member) -> Status {

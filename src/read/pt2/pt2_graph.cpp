@@ -212,7 +212,7 @@ Status GraphReader::read_nodes(const Json& graph) {
 
 Status GraphReader::read_node(const Json& json) {
   if (scope_.counters.nodes >= json.limits().nodes) {
-    return json.fault(fmt::format("more nodes than the limit nodes, {}", json.limits().nodes));
+    return beyond(json.limits(), &ReadLimits::nodes, json.fault("too many nodes"));
   }
   TRY(std::string_view target, text_field(json, "target"));
   if (op_of_target(target).str() == subclass_access) return read_subclass_access(json);
@@ -354,8 +354,7 @@ Result<GraphReader::Binding> GraphReader::read_part(const Json& inputs) const {
 
 Result<Graph*> GraphReader::read_body(const Json& json) {
   if (depth_ >= json.limits().graph_depth) {
-    return json.fault(fmt::format("control flow is nested deeper than the limit graph_depth, {}",
-                                  json.limits().graph_depth));
+    return beyond(json.limits(), &ReadLimits::graph_depth, json.fault("control flow is nested too deeply"));
   }
   TRY(std::string_view wanted, text_field(json, "name"));
   TRY(Json graph_json, json.field("graph"));

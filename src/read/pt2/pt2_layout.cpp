@@ -48,8 +48,7 @@ Result<std::vector<ModelEntries>> find_named_models(const Archive& archive, cons
     if (!entry.name.starts_with(directory) || !entry.name.ends_with(suffix)) continue;
     if (entry.name.size() <= directory.size() + suffix.size()) continue;
     if (models.size() == limits.models) {
-      return failure("read_pt2", archive.name(),
-                     fmt::format("more models than the limit models, {}", limits.models));
+      return beyond(limits, &ReadLimits::models, failure("read_pt2", archive.name(), "too many models"));
     }
     std::string_view name = entry.name.substr(directory.size());
     name.remove_suffix(suffix.size());

@@ -88,8 +88,8 @@ Result<std::shared_ptr<const Storage>> Payloads::storage(const Json& path_json) 
 // Loads a tensor subclass of a program in memory.
 Result<SavedTensor> Payloads::load_subclass(const Json& class_name, const Json& member, std::size_t depth) {
   if (depth > limits_.subclass_depth) {
-    return member.fault(fmt::format("tensor subclasses are nested deeper than the limit subclass_depth, {}",
-                                    limits_.subclass_depth));
+    return beyond(limits_, &ReadLimits::subclass_depth,
+                  member.fault("tensor subclasses are nested too deeply"));
   }
   SavedTensor subclass;
   TRY(subclass.subclass_name, class_name.string());

@@ -117,8 +117,8 @@ Result<const SymExpr*> SymbolReader::expression(const Json& json) {
   TRY(Json text_json, value.field("expr_str"));
   TRY(std::string_view text, text_json.string());
   if (text.size() > json.limits().expression_bytes) {
-    return text_json.fault(fmt::format("an expression of {} bytes; the limit expression_bytes is {}",
-                                       text.size(), json.limits().expression_bytes));
+    return beyond(json.limits(), &ReadLimits::expression_bytes,
+                  text_json.fault(fmt::format("an expression of {} bytes", text.size())));
   }
   if (auto found = by_text_.find(text); found != by_text_.end()) return found->second;
   auto expr =

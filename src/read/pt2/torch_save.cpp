@@ -102,8 +102,7 @@ Result<SavedTensor> TorchSave::tensor(PickleId id) {
 
 Result<SavedTensor> TorchSave::tensor(PickleId id, std::size_t depth) {
   if (depth > limits_.subclass_depth) {
-    return fail(fmt::format("tensor subclasses are nested deeper than the limit subclass_depth, {}",
-                            limits_.subclass_depth));
+    return beyond(limits_, &ReadLimits::subclass_depth, fail("tensor subclasses are nested too deeply"));
   }
   const PickleValue& value = pickle_[id];
   if (value.kind != PickleKind::Call) return fail("expected a tensor");
@@ -176,8 +175,7 @@ Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subc
     if (key.kind != PickleKind::String || value.kind != PickleKind::Call) continue;
     if (!pickle_.global_name(value.items[0]).contains("._rebuild_")) continue;
     if (++part_count_ > limits_.subclass_parts) {
-      return fail(fmt::format("more parts of a tensor subclass than the limit subclass_parts, {}",
-                              limits_.subclass_parts));
+      return beyond(limits_, &ReadLimits::subclass_parts, fail("too many parts of a tensor subclass"));
     }
     TRY(SavedTensor part, tensor(items[i + 1], depth + 1));
     part.name = key.text();

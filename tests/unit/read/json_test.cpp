@@ -86,7 +86,7 @@ TEST(Json, NamesItsLimits) {
   auto document = parse("[1, 2, 3]", {.list_elements = 2});
   ASSERT_TRUE(document);
   Status status = Json(*document).for_each([](const Json&) -> Status { return {}; });
-  EXPECT_THAT(status.error().str(), HasSubstr("list_elements, 2"));
+  EXPECT_THAT(status.error().str(), HasSubstr("limit list_elements is 2"));
 }
 
 }  // namespace

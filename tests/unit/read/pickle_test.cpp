@@ -96,8 +96,8 @@ TEST(Pickle, RefusesEverythingElse) {
 
 TEST(Pickle, NamesItsLimits) {
   EXPECT_THAT(message("K\1.", {.pickle_bytes = 2}), HasSubstr("limit pickle_bytes is 2"));
-  EXPECT_THAT(message("K\1K\1K\1.", {.pickle_values = 2}), HasSubstr("limit pickle_values, 2"));
-  EXPECT_THAT(message("Nq\0h\0h\0h\0h\0."s, {.pickle_values = 2}), HasSubstr("limit pickle_values, 2"));
+  EXPECT_THAT(message("K\1K\1K\1.", {.pickle_values = 2}), HasSubstr("limit pickle_values is 2"));
+  EXPECT_THAT(message("Nq\0h\0h\0h\0h\0."s, {.pickle_values = 2}), HasSubstr("limit pickle_values is 2"));
 }
 
 }  // namespace

@@ -299,14 +299,14 @@ TEST(ReadPt2Errors, Archives) {
 
 TEST(ReadPt2Errors, LimitsAreNamed) {
   auto nothing = [](EditedArchive&) {};
-  EXPECT_THAT(fault("mlp.pt2", nothing, {.nodes = 3}), HasSubstr("limit nodes, 3"));
-  EXPECT_THAT(fault("multi.pt2", nothing, {.models = 1}), HasSubstr("limit models, 1"));
-  EXPECT_THAT(fault("cond.pt2", nothing, {.graph_depth = 0}), HasSubstr("limit graph_depth, 0"));
+  EXPECT_THAT(fault("mlp.pt2", nothing, {.nodes = 3}), HasSubstr("limit nodes is 3"));
+  EXPECT_THAT(fault("multi.pt2", nothing, {.models = 1}), HasSubstr("limit models is 1"));
+  EXPECT_THAT(fault("cond.pt2", nothing, {.graph_depth = 0}), HasSubstr("limit graph_depth is 0"));
   EXPECT_THAT(fault("dynamic.pt2", nothing, {.expression_bytes = 10}),
               HasSubstr("limit expression_bytes is 10"));
   ordered_json map = {{"as_none", true}};
   for (int i = 0; i < 3; ++i) map = {{"as_string_to_argument", {{"k", map}}}};
-  EXPECT_THAT(argument_fault(map, {.argument_depth = 2}), HasSubstr("limit argument_depth, 2"));
+  EXPECT_THAT(argument_fault(map, {.argument_depth = 2}), HasSubstr("limit argument_depth is 2"));
 }
 
 // --- subclass weights and torch.save files
@@ -330,9 +330,9 @@ TEST(ReadPt2Errors, PartsThatAreNotThereAreRefused) {
 TEST(ReadPt2Errors, SubclassLimitsAreNamed) {
   EditedArchive archive("tests/models/layouts/torchao.pt2");
   EXPECT_THAT(archive.message({.method = "", .limits = {.subclass_depth = 0}}),
-              HasSubstr("limit subclass_depth, 0"));
+              HasSubstr("limit subclass_depth is 0"));
   EXPECT_THAT(archive.message({.method = "", .limits = {.subclass_parts = 1}}),
-              HasSubstr("limit subclass_parts, 1"));
+              HasSubstr("limit subclass_parts is 1"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "processor_limits.h"
 
 #include <fmt/format.h>
 

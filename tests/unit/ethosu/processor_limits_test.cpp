@@ -1,5 +1,5 @@
 // Refusals of nodes whose operators a processor lacks.
-#include "backends/ethosu/limits.h"
+#include "backends/ethosu/processor_limits.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
