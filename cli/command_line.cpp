@@ -1,12 +1,9 @@
 // The process: its standard streams, signals and error output.
 #include "depute/compiler/command_line.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +15,8 @@
 #include "cli/commands.h"
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
+#include "platform/signals.h"
+#include "platform/standard_streams.h"
 
 namespace depute {
 
@@ -62,7 +61,7 @@ Option top_option(std::uint64_t& top, std::string help, std::string excludes) {
 bool has_color(std::FILE* stream, const std::string& choice) {
   if (choice == "always" || choice == "never") return choice == "always";
   const char* unwanted = std::getenv("NO_COLOR");
-  return isatty(fileno(stream)) != 0 && (unwanted == nullptr || *unwanted == '\0');
+  return platform::is_terminal(stream) && (unwanted == nullptr || *unwanted == '\0');
 }
 
 int report_failure(const Diagnostic& diagnostic) {
@@ -76,7 +75,8 @@ int print_out(const std::string& text) {
 Status write_to(std::FILE* stream, const std::string& text) {
   bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
   if (written) return {};
-  if (errno == EPIPE) end_process(SIGPIPE);  // as other programs do, when `head` has seen enough
+  if (errno == EPIPE)
+    end_process(platform::closed_pipe_signal);  // as other programs do, when `head` has seen enough
   return failure("write", stream == stdout ? "standard output" : "standard error", std::strerror(errno));
 }
 
@@ -85,22 +85,8 @@ int print_to(std::FILE* stream, const std::string& text) {
   return written ? exit_done : report_error(written.error());
 }
 
-namespace {
-
-// Opens /dev/null for each closed standard stream. Otherwise a newly opened file could get its number, and
-// printed text would go into that file. The stand-ins fail on every read or write.
-void fill_standard_streams() {
-  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) >= 0) continue;
-    int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-    if (open("/dev/null", mode) != stream) std::_Exit(exit_error);
-  }
-}
-
-}  // namespace
-
 int run_command_line(int argc, char** argv, Compiler& compiler) {
-  fill_standard_streams();
+  if (!platform::fill_standard_streams()) std::_Exit(exit_error);
   set_up_process();
   try {
     // argv may be empty: a process can be started without a name.

@@ -5,19 +5,20 @@
 //   line.part("calibrate", 3, 20);             5.1 s, calibrate: 3 of 20 samples
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <string_view>
+
+#include "platform/standard_streams.h"
 
 namespace depute {
 
 // The destructor removes the line from the terminal.
 class ProgressLine {
  public:
-  ProgressLine() : is_wanted_(isatty(STDERR_FILENO) != 0) {}
+  ProgressLine() : is_wanted_(platform::is_terminal(stderr)) {}
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;

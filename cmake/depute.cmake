@@ -66,18 +66,24 @@ function(depute_is_part target)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
-# depute_library(NAME [DEPS...]): all .cpp files of the current folder and of the folders in it as the static library
-# depute_NAME. Reference kernels stand beside the ops that they compute, but are in depute_kernels (src/kernels).
+# depute_library(NAME [DEPS...] [FOLDERS FOLDER...]): all .cpp files of the current folder and of the folders in it, or
+# of the named ones, as the static library depute_NAME. Reference kernels stand beside the ops that they compute, but
+# are in depute_kernels (src/kernels).
 function(depute_library name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*/*.cpp)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" "" FOLDERS)
+  if(NOT given_FOLDERS)
+    set(given_FOLDERS *)
+  endif()
+  list(TRANSFORM given_FOLDERS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cpp" OUTPUT_VARIABLE patterns)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${patterns})
   list(FILTER sources EXCLUDE REGEX "/ops/.*_kernels\\.cpp$")
   if(NOT sources)
     add_library(depute_${name} INTERFACE)
-    target_link_libraries(depute_${name} INTERFACE depute_options ${ARGN})
+    target_link_libraries(depute_${name} INTERFACE depute_options ${given_UNPARSED_ARGUMENTS})
     return()
   endif()
   add_library(depute_${name} STATIC ${sources})
-  target_link_libraries(depute_${name} PUBLIC depute_options ${ARGN})
+  target_link_libraries(depute_${name} PUBLIC depute_options ${given_UNPARSED_ARGUMENTS})
   depute_is_part(depute_${name})
 endfunction()
 

@@ -7,9 +7,6 @@
 // Both are below the folder of a Python environment, such as /opt/venv.
 #include "find_tool.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -17,14 +14,15 @@
 #include <system_error>
 #include <vector>
 
+#include "platform/programs.h"
+
 namespace depute::tosa {
 namespace {
 
 namespace fs = std::filesystem;
 
 bool is_program(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+  return platform::is_program(path.string());
 }
 
 std::string value_of(const char* variable) {
@@ -60,26 +58,20 @@ fs::path without_script(const ToolKind& kind, const fs::path& path) {
 }
 
 std::optional<fs::path> find_on_path(const ToolKind& kind) {
-  std::string_view path;
-  const std::string all = value_of("PATH");
-  for (std::string_view rest = all; !rest.empty();
-       rest.remove_prefix(std::min(path.size() + 1, rest.size()))) {
-    path = rest.substr(0, rest.find(':'));
-    const auto program = path.empty() ? std::nullopt : find_in_folder(kind, path);
-    if (program) return without_script(kind, *program);
-  }
+  for (const std::string& folder : platform::folders_on_path())
+    if (const auto program = find_in_folder(kind, folder)) return without_script(kind, *program);
   return std::nullopt;
 }
 
 // Searches the environment that holds the file with this function: ENVIRONMENT/bin/depute, or
 // ENVIRONMENT/lib/python3.11/site-packages/depute/_depute.so.
 std::optional<fs::path> find_beside_depute(const ToolKind& kind) {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&find_beside_depute), &info) == 0) return std::nullopt;
+  const std::string code = platform::file_of_code(reinterpret_cast<const void*>(&find_beside_depute));
+  if (code.empty()) return std::nullopt;
   std::error_code error;
-  fs::path file = fs::canonical(info.dli_fname, error);
+  fs::path file = fs::canonical(code, error);
   // The main program's name may be relative to a folder that is no longer the current one.
-  if (error) file = fs::canonical("/proc/self/exe", error);
+  if (error) file = fs::canonical(platform::own_program(), error);
   if (error) return std::nullopt;
   const fs::path folder = file.parent_path().parent_path();
   if (folder.filename() != "site-packages") return find_in_environment(kind, folder);

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 
-#include "support/process/spawn.h"
+#include "platform/signals.h"
+#include "support/process/run_program.h"
 #include "support/try.h"
 
 namespace depute::tosa {
@@ -41,14 +40,14 @@ Result<std::string> run_tool(const ToolRun& run, std::vector<std::string> option
   const auto last = Clock::now() + run.time_limit;
   TRY(Ended ended, run_program(options, {}, {.time = run.time_limit, .max_file_bytes = run.max_file_bytes}));
   if (ended.code == 0) return std::move(ended.output);
-  if (ended.code == 128 + SIGKILL && Clock::now() >= last)
+  if (ended.code == 128 + platform::kill_signal && Clock::now() >= last)
     return tool_failure(
         run, fmt::format("did not end within {} s", std::chrono::duration<double>(run.time_limit).count()),
         ended.output);
-  if (ended.code == 128 + SIGXFSZ)
+  if (ended.code == 128 + platform::file_limit_signal)
     return tool_failure(run, fmt::format("wrote more than {} bytes", run.max_file_bytes), ended.output);
-  const char* signal = ended.code > 128 ? sigabbrev_np(ended.code - 128) : nullptr;
-  if (signal != nullptr) return tool_failure(run, fmt::format("was ended by SIG{}", signal), ended.output);
+  const std::string_view signal = platform::signal_name(ended.code - 128);
+  if (!signal.empty()) return tool_failure(run, fmt::format("was ended by SIG{}", signal), ended.output);
   return tool_failure(run, fmt::format("ended with code {}", ended.code), ended.output);
 }
 

@@ -7,7 +7,7 @@ namespace depute {
 
 std::optional<DataPlace> place_in_file(const Storage& storage) {
   const MappedFile* file = storage.file();
-  if (file == nullptr || file->descriptor() < 0) return std::nullopt;
+  if (file == nullptr || !file->file().is_open()) return std::nullopt;
   auto offset = static_cast<std::size_t>(storage.bytes().data() - file->bytes().data());
   return DataPlace{.path = file->path(), .offset = offset, .size = storage.size()};
 }

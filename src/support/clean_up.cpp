@@ -1,25 +1,22 @@
 #include "support/clean_up.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
-#include <csignal>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <new>
 #include <string_view>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "platform/signals.h"
+#include "platform/standard_streams.h"
 #include "support/mapped_file.h"
 
 namespace depute {
 namespace {
-
-constexpr std::array ending_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,   SIGALRM,
-                                       SIGXCPU, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF};
 
 struct Registered {
   std::recursive_mutex mutex;
@@ -36,28 +33,24 @@ Registered& registered() {
 enum class Interrupt : std::uint8_t { Ends, Watched, Seen };
 std::atomic<Interrupt> interrupt = Interrupt::Ends;
 
-void wait_for(sigset_t signals) {
-  int number = 0;
-  while (true) {
-    if (sigwait(&signals, &number) != 0) continue;
-    Interrupt watched = Interrupt::Watched;
-    if (number == SIGINT && interrupt.compare_exchange_strong(watched, Interrupt::Seen)) continue;
-    end_by_signal(number);
-  }
+void take_signal(int number) {
+  Interrupt watched = Interrupt::Watched;
+  if (number == platform::interrupt_signal && interrupt.compare_exchange_strong(watched, Interrupt::Seen))
+    return;
+  end_by_signal(number);
 }
 
 // A mapped file that another process cuts has no bytes at its old addresses any more. The signal comes to the
 // thread that reads them, which holds no lock of the allocator or of this file, so the handler may do anything.
-void end_by_bus_error(int number, siginfo_t* info, void*) {
-  const std::string path = MappedFile::path_at(info->si_addr);
+void end_by_lost_page(int number, const void* address) {
+  const std::string path = MappedFile::path_at(address);
   if (path.empty()) end_by_signal(number);
   const auto held = delay_signals();  // for good
   Diagnostic error = std::move(input_changed(path).error());
-  const std::string text = fmt::format("error[{}]: {}: {}\n  help: {}\n", error.code, printable(error.where),
-                                       error.message, error.hint);
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  platform::write_to_standard_error(fmt::format("error[{}]: {}: {}\n  help: {}\n", error.code,
+                                                printable(error.where), error.message, error.hint));
   run_clean_ups();
-  _exit(1);
+  std::_Exit(1);
 }
 
 // An exception that no one can catch: nlohmann's JSON allocates where it frees, so it throws in a destructor when
@@ -70,9 +63,9 @@ void end_by_bus_error(int number, siginfo_t* info, void*) {
     text = "error[memory]: out of memory\n";
   } catch (...) {  // what it says is for a debugger
   }
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  platform::write_to_standard_error(text);
   run_clean_ups();
-  _exit(1);
+  std::_Exit(1);
 }
 
 }  // namespace
@@ -114,38 +107,17 @@ void run_clean_ups() {
 void end_by_signal(int number) {
   const auto held = delay_signals();  // for good: no other thread makes anything new
   run_clean_ups();
-  std::signal(number, SIG_DFL);
-  sigset_t own{};
-  sigemptyset(&own);
-  sigaddset(&own, number);
-  pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
-  raise(number);
-  _exit(128 + number);
+  platform::end_by_default(number);
 }
 
 void clean_up_on_signals() {
   static std::once_flag once;
   std::call_once(once, [] {
-    sigset_t signals{};
-    sigemptyset(&signals);
-    for (const int number : ending_signals) {
-      struct sigaction action{};
-      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
-        sigaddset(&signals, number);
-    }
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    try {
-      std::thread(wait_for, signals).detach();
-    } catch (const std::system_error&) {
-      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // no memory for a thread: the run will not get far
-    }
+    platform::on_ending_signal(take_signal);
     std::set_terminate(end_by_exception);
-    struct sigaction on_bus_error{};
-    on_bus_error.sa_sigaction = end_by_bus_error;
-    on_bus_error.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGBUS, &on_bus_error, nullptr);
-    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails instead
-    std::signal(SIGPIPE, SIG_IGN);  // so does a write to a closed pipe
+    platform::on_lost_page(end_by_lost_page);
+    platform::ignore_signal(platform::file_limit_signal);  // a write beyond the size limit then fails instead
+    platform::ignore_signal(platform::closed_pipe_signal);  // so does a write to a closed pipe
   });
 }
 

@@ -1,20 +1,17 @@
 #include "support/mapped_file.h"
-#include "support/try.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "platform/file_system.h"
+#include "platform/mapping.h"
+#include "support/file_place.h"
 
 namespace depute {
 namespace {
@@ -26,56 +23,41 @@ constexpr std::size_t first_stream_bytes = std::size_t{1} << 20;
 // A stream without end must not fill the memory. Programs in zip archives and flatbuffers may be larger.
 constexpr std::size_t max_text_stream_bytes = std::size_t{64} << 20;
 
-Failure system_error(const std::string& path) {
-  return failure("open", path, std::strerror(errno));
+Failure system_error(const std::string& path, std::error_code error) {
+  return failure("open", path, error.message());
 }
 
-Result<std::span<const std::byte>> map_file(int descriptor, std::size_t size, const std::string& path) {
-  if (size == 0) return std::span<const std::byte>();
-  int flags = MAP_PRIVATE | (size <= max_populated_bytes ? MAP_POPULATE : 0);
-  void* address = mmap(nullptr, size, PROT_READ, flags, descriptor, 0);
-  if (address == MAP_FAILED) return system_error(path);
-  return std::span(static_cast<const std::byte*>(address), size);
-}
-
-// Buffer for a stream of unknown length; unmapped unless released.
+// Buffer for a stream of unknown length.
 class StreamMemory {
  public:
   StreamMemory() = default;
   StreamMemory(const StreamMemory&) = delete;
   StreamMemory& operator=(const StreamMemory&) = delete;
-  ~StreamMemory() {
-    if (address_ != nullptr) munmap(address_, capacity_);
-  }
+  ~StreamMemory() { std::free(bytes_); }
 
   // Returns free space behind the first `used` bytes; empty if out of memory.
   std::span<std::byte> room(std::size_t used) {
     if (used == capacity_ && !resize(capacity_ == 0 ? first_stream_bytes : 2 * capacity_)) return {};
-    return std::span(static_cast<std::byte*>(address_), capacity_).subspan(used);
+    return std::span(bytes_, capacity_).subspan(used);
   }
 
-  std::span<const std::byte> start() const {
-    return {static_cast<const std::byte*>(address_), std::min<std::size_t>(capacity_, 16)};
-  }
+  std::span<const std::byte> start() const { return {bytes_, std::min<std::size_t>(capacity_, 16)}; }
 
-  std::span<const std::byte> release(std::size_t used) {
-    if (used == 0) return {};
-    resize(used);  // on failure, the mapping is larger than necessary
-    return {static_cast<const std::byte*>(std::exchange(address_, nullptr)), used};
+  std::shared_ptr<const std::byte> release(std::size_t used) {
+    if (used > 0) resize(used);  // on failure, the memory is larger than necessary
+    return {std::exchange(bytes_, nullptr), [](std::byte* bytes) { std::free(bytes); }};
   }
 
  private:
   bool resize(std::size_t capacity) {
-    void* address = address_ == nullptr
-                        ? mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                        : mremap(address_, capacity_, capacity, MREMAP_MAYMOVE);
-    if (address == MAP_FAILED) return false;
-    address_ = address;
+    auto* bytes = static_cast<std::byte*>(std::realloc(bytes_, capacity));
+    if (bytes == nullptr) return false;
+    bytes_ = bytes;
     capacity_ = capacity;
     return true;
   }
 
-  void* address_ = nullptr;
+  std::byte* bytes_ = nullptr;
   std::size_t capacity_ = 0;
 };
 
@@ -93,18 +75,20 @@ Failure endless_text(const std::string& path) {
                  "a larger text can be read from a file");
 }
 
-Result<std::span<const std::byte>> read_stream(int descriptor, const std::string& path) {
+// Returns a file in memory.
+Result<std::shared_ptr<const MappedFile>> read_stream(const platform::File& file, const std::string& path) {
   StreamMemory memory;
   std::size_t used = 0;
   while (true) {
-    std::span<std::byte> room = memory.room(used);
-    if (room.empty()) return system_error(path);
-    ssize_t count = ::read(descriptor, room.data(), room.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error(path);
-    if (count == 0) return memory.release(used);
-    used += static_cast<std::size_t>(count);
+    const std::span<std::byte> room = memory.room(used);
+    if (room.empty()) return system_error(path, std::make_error_code(std::errc::not_enough_memory));
+    const auto count = file.read(room);
+    if (!count) return system_error(path, count.error());
+    used += *count;
     if (used > max_text_stream_bytes && !starts_like_archive(memory.start())) return endless_text(path);
+    if (*count > 0) continue;
+    const std::shared_ptr<const std::byte> bytes = memory.release(used);
+    return MappedFile::in_memory({bytes.get(), used}, bytes, path);
   }
 }
 
@@ -137,62 +121,61 @@ std::string MappedFile::path_at(const void* address) {
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  struct stat info{};
-  if (stat(path.c_str(), &info) != 0) return system_error(path);
-  if (S_ISDIR(info.st_mode)) return failure("open", path, "is a directory, not a file");
-  if (!S_ISREG(info.st_mode)) return failure("open", path, "not a regular file");
+  const auto info = platform::info_of(path);
+  if (!info) return system_error(path, info.error());
+  if (info->is_folder()) return failure("open", path, "is a directory, not a file");
+  if (!info->is_regular()) return failure("open", path, "not a regular file");
   return open_any(path);
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open_any(const std::string& path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return system_error(path);
-  return take(descriptor, path);
+  auto file = platform::File::open(path);
+  if (!file) return system_error(path, file.error());
+  return take(std::move(*file), path);
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::standard_input() {
-  int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0) return system_error("standard input");
-  return take(descriptor, "standard input");
+  const std::string name = "standard input";
+  auto file = platform::File::of_stream(0);
+  if (!file) return system_error(name, file.error());
+  return take(std::move(*file), name);
 }
 
 std::shared_ptr<const MappedFile> MappedFile::in_memory(std::span<const std::byte> bytes,
                                                         std::shared_ptr<const void> owner, std::string name) {
-  std::shared_ptr<MappedFile> file(new MappedFile(std::move(name), -1, bytes));
+  std::shared_ptr<MappedFile> file(new MappedFile(std::move(name), {}, bytes));
   file->owner_ = std::move(owner);
-  file->is_mapped_ = false;
   return file;
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const std::string& path) {
-  std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor, {}));
-  struct stat info{};
-  if (fstat(descriptor, &info) != 0) return system_error(path);
-  if (S_ISDIR(info.st_mode)) return failure("open", path, "is a directory, not a file");
-  if (S_ISREG(info.st_mode)) {
-    file->place_ = place_of_descriptor(descriptor);
-    TRY(file->bytes_, map_file(descriptor, static_cast<std::size_t>(info.st_size), path));
-    const std::lock_guard held(mappings().mutex);
-    if (!file->bytes_.empty()) mappings().files.emplace(file->bytes_.data(), file.get());
-    return file;
-  }
-  TRY(file->bytes_, read_stream(descriptor, path));
-  ::close(std::exchange(file->descriptor_, -1));
+Result<std::shared_ptr<const MappedFile>> MappedFile::take(platform::File open, const std::string& path) {
+  const auto info = open.info();
+  if (!info) return system_error(path, info.error());
+  if (info->is_folder()) return failure("open", path, "is a directory, not a file");
+  if (!info->is_regular()) return read_stream(open, path);
+  std::shared_ptr<MappedFile> file(new MappedFile(path, std::move(open), {}));
+  file->info_ = *info;
+  if (info->size == 0) return file;
+  const auto size = static_cast<std::size_t>(info->size);
+  const auto bytes = platform::map_file(file->file_, size, size <= max_populated_bytes);
+  if (!bytes) return system_error(path, bytes.error());
+  file->bytes_ = *bytes;
+  const std::lock_guard held(mappings().mutex);
+  mappings().files.emplace(file->bytes_.data(), file.get());
   return file;
 }
 
 bool MappedFile::has_changed() const {
-  return descriptor_ >= 0 && depute::has_changed(place_, place_of_descriptor(descriptor_));
+  return file_.is_open() && depute::has_changed(info_, file_.info().value_or(platform::FileInfo()));
 }
 
 MappedFile::~MappedFile() {
+  if (!file_.is_open() || bytes_.empty()) return;
   {
     const std::lock_guard held(mappings().mutex);
-    const auto known = mappings().files.find(bytes_.data());
-    if (known != mappings().files.end() && known->second == this) mappings().files.erase(known);
+    mappings().files.erase(bytes_.data());
   }
-  if (is_mapped_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  if (descriptor_ >= 0) ::close(descriptor_);
+  platform::unmap(bytes_);
 }
 
 }  // namespace depute

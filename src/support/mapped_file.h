@@ -11,7 +11,7 @@
 #include <string>
 
 #include "depute/program/result.h"
-#include "support/file_place.h"
+#include "platform/file.h"
 
 namespace depute {
 
@@ -26,8 +26,8 @@ class MappedFile {
   // Wraps bytes in memory, which `owner` keeps alive; `name` replaces the path.
   static std::shared_ptr<const MappedFile> in_memory(std::span<const std::byte> bytes,
                                                      std::shared_ptr<const void> owner, std::string name);
-  // Maps an open file or reads an open stream. Always takes ownership of the descriptor.
-  static Result<std::shared_ptr<const MappedFile>> take(int descriptor, const std::string& path);
+  // Maps an open file or reads an open stream.
+  static Result<std::shared_ptr<const MappedFile>> take(platform::File file, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -38,19 +38,18 @@ class MappedFile {
   static std::string path_at(const void* address);
   // True if the file was written or cut since it was mapped: its bytes may mix old and new content.
   bool has_changed() const;
-  // Descriptor for copy_file_range(), owned by this object; -1 for a stream.
-  int descriptor() const { return descriptor_; }
+  // The open file; closed for a stream and for bytes in memory.
+  const platform::File& file() const { return file_; }
 
  private:
-  MappedFile(std::string path, int descriptor, std::span<const std::byte> bytes)
-      : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
+  MappedFile(std::string path, platform::File file, std::span<const std::byte> bytes)
+      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes) {}
 
   std::string path_;
-  FilePlace place_;  // when it was mapped
-  int descriptor_;
+  platform::FileInfo info_;  // when it was mapped
+  platform::File file_;
   std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;  // owner of bytes from in_memory()
-  bool is_mapped_ = true;
+  std::shared_ptr<const void> owner_;  // of bytes that are not mapped
   struct Mappings;
   static Mappings& mappings();
 };

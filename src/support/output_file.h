@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "support/file_place.h"
@@ -54,11 +55,9 @@ class OutputFile : public Output {
  private:
   OutputFile(std::string path, std::string place, TemporaryFile temporary)
       : path_(std::move(path)), place_(std::move(place)), temporary_(std::move(temporary)) {}
-  Failure system_error() const;
-  Failure write_error(const void* from) const;  // from: the bytes that could not be written
-  // Calls `write_some`, which returns the result of write(), until all bytes are written.
-  template <typename WriteSome>
-  Status write_all(std::span<const std::byte> bytes, WriteSome&& write_some);
+  Failure system_error(std::error_code error) const;
+  // `from`: the bytes that could not be written.
+  Failure write_error(std::error_code error, std::span<const std::byte> from) const;
   Status make_room(std::size_t size);
   void add_pending(std::span<const std::byte> bytes);
   Status flush();

@@ -1,30 +1,26 @@
 #include "support/output_set.h"
-#include "support/clean_up.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
+#include "platform/file_system.h"
 #include "support/check.h"
+#include "support/clean_up.h"
 #include "support/try.h"
 
 namespace depute {
 namespace {
 
-// Descriptor named by a path. Its file is written in place, never replaced.
-std::optional<int> named_descriptor(std::string_view path) {
-  if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
-  if (path == "/dev/stderr") return STDERR_FILENO;
+constexpr int standard_output = 1;
+
+// Number of the open stream that a path names. Its file is written in place, never replaced.
+std::optional<int> named_stream(std::string_view path) {
+  if (path == "-" || path == "/dev/stdout") return standard_output;
+  if (path == "/dev/stderr") return 2;
   for (std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(folder)) continue;
     path.remove_prefix(folder.size());
@@ -35,34 +31,26 @@ std::optional<int> named_descriptor(std::string_view path) {
   return std::nullopt;
 }
 
-Status write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failure("write", path, std::strerror(errno));
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 }  // namespace
 
 bool is_standard_output(std::string_view path) {
-  return named_descriptor(path) == STDOUT_FILENO;
+  return named_stream(path) == standard_output;
 }
 
 struct OutputSet::Entry {
   std::string option;
   std::string path;
   FilePlace place;
-  std::optional<int> descriptor;  // set for a stream that is already open
+  std::optional<int> number;  // of a stream that is already open
   bool is_stream = false;
   bool is_open = false;
   bool is_whole = false;
   std::unique_ptr<OutputFile> file;
   std::vector<std::byte> bytes;  // content of a stream
 
-  bool may_be_shared() const { return is_stream && !descriptor && S_ISCHR(place.mode); }  // /dev/null
+  bool may_be_shared() const {
+    return is_stream && !number && place.kind == platform::FileKind::Device;
+  }  // /dev/null
 };
 
 namespace {
@@ -103,7 +91,7 @@ OutputSet::~OutputSet() = default;
 namespace {
 
 FilePlace place_of_input(const std::string& path) {
-  return path == "-" ? place_of_descriptor(STDIN_FILENO) : place_of_path(path);
+  return path == "-" ? place_of_stream(0) : place_of_path(path);
 }
 
 }  // namespace
@@ -122,12 +110,12 @@ Status OutputSet::reserve(const std::string& option, const std::string& path) {
   auto entry = std::make_unique<Entry>();
   entry->option = option;
   entry->path = path;
-  entry->descriptor = named_descriptor(path);
-  entry->place = entry->descriptor ? place_of_descriptor(*entry->descriptor) : place_of_path(path);
-  entry->is_stream = entry->descriptor || (entry->place.exists && !entry->place.is_regular());
+  entry->number = named_stream(path);
+  entry->place = entry->number ? place_of_stream(*entry->number) : place_of_path(path);
+  entry->is_stream = entry->number || (entry->place.exists() && !entry->place.is_regular());
   TRY_STATUS(check_inputs(*entry));
   for (const auto& other : entries_) {
-    bool is_same = entry->descriptor ? entry->descriptor == other->descriptor : entry->path == other->path;
+    bool is_same = entry->number ? entry->number == other->number : entry->path == other->path;
     if (entry->may_be_shared()) continue;
     if (!is_same && !is_same_file(other->place, entry->place)) continue;
     return failure("usage", option, fmt::format("{} is also the output of {}", path, other->option),
@@ -164,23 +152,21 @@ Status OutputSet::check_place(const Entry& entry) const {
   auto fail = [&](std::string_view message, std::string_view hint = {}) {
     return failure("write", entry.path, message, hint);
   };
-  if (entry.descriptor) {
-    int flags = fcntl(*entry.descriptor, F_GETFL);
-    bool is_open = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
-    return is_open ? Status() : fail("is not open for writing");
-  }
+  if (entry.number)
+    return platform::is_open_for_writing(*entry.number) ? Status() : fail("is not open for writing");
   if (entry.path.empty()) return failure("usage", entry.option, "a file name is needed");
-  if (entry.place.is_directory()) return fail("is a directory", "name a file in it");
+  if (entry.place.is_folder()) return fail("is a directory", "name a file in it");
   if (entry.path.ends_with('/')) return fail("names a directory, not a file");
-  if (entry.place.exists && access(entry.path.c_str(), W_OK) != 0) return fail(std::strerror(errno));
+  std::error_code error = entry.place.exists() ? platform::check_writable(entry.path) : std::error_code();
+  if (error) return fail(error.message());
   if (entry.is_stream) return {};
   std::error_code ignored;
-  if (!entry.place.exists && std::filesystem::is_symlink(entry.path, ignored))
+  if (!entry.place.exists() && std::filesystem::is_symlink(entry.path, ignored))
     return fail("is a symbolic link to a file that does not exist", "remove the link, or create its target");
   const std::string folder = std::filesystem::path(entry.place.path).parent_path().string();
-  if (!place_of_path(folder).is_directory()) return fail(fmt::format("the folder {} does not exist", folder));
-  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  return fail(fmt::format("cannot create files in {}: {}", folder, std::strerror(errno)));
+  if (!place_of_path(folder).is_folder()) return fail(fmt::format("the folder {} does not exist", folder));
+  error = platform::check_room_for_files(folder);
+  return error ? fail(fmt::format("cannot create files in {}: {}", folder, error.message())) : Status();
 }
 
 Result<std::unique_ptr<Output>> OutputSet::open(const std::string& path) {
@@ -230,12 +216,10 @@ Status OutputSet::put_in_place() {
 Status OutputSet::write_streams() {
   for (const auto& entry : entries_) {
     if (!entry->is_stream || !entry->is_whole) continue;
-    int descriptor =
-        entry->descriptor ? dup(*entry->descriptor) : ::open(entry->path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) return failure("write", entry->path, std::strerror(errno));
-    Status written = write_all(descriptor, entry->bytes, entry->path);
-    ::close(descriptor);
-    TRY_STATUS(written);
+    const auto stream = entry->number ? platform::File::of_stream(*entry->number)
+                                      : platform::File::open_to_write(entry->path);
+    const std::error_code error = stream ? stream->write(entry->bytes) : stream.error();
+    if (error) return failure("write", entry->path, error.message());
   }
   return {};
 }

@@ -1,53 +1,58 @@
 #include "support/temporary_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "platform/file_system.h"
 
 namespace depute {
 namespace {
 
 constexpr int max_attempts = 100;  // attempts to find an unused name
 
+void remove_file(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
+
 }  // namespace
 
-TemporaryFile::TemporaryFile(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), removal_([path = path_] { ::unlink(path.c_str()); }) {}
+TemporaryFile::TemporaryFile(std::string path, platform::File file)
+    : path_(std::move(path)), file_(std::move(file)), removal_([path = path_] { remove_file(path); }) {}
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : path_(std::exchange(other.path_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)),
+      file_(std::move(other.file_)),
       removal_(std::move(other.removal_)) {}
 
 TemporaryFile::~TemporaryFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!path_.empty()) ::unlink(path_.c_str());
+  file_ = {};
+  if (!path_.empty()) remove_file(path_);
 }
 
 // Creates the file only under an unused name, since another or an earlier process may have the same id.
-Result<TemporaryFile> TemporaryFile::create(const std::string& target, mode_t mode) {
+Result<TemporaryFile> TemporaryFile::create(const std::string& target, std::uint32_t permissions) {
   static std::atomic<unsigned> count = 0;
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  std::error_code error;
   for (int attempt = 0; attempt < max_attempts; ++attempt) {
-    std::string path = (folder / fmt::format(".depute-{}-{}.tmp", getpid(), count++)).string();
+    std::string path =
+        (folder / fmt::format(".depute-{}-{}.tmp", platform::process_number(), count++)).string();
     const auto held = delay_signals();
-    int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (descriptor >= 0) return TemporaryFile(std::move(path), descriptor);
-    const int reason = errno;
-    if (reason != EEXIST) return failure("write", target, std::strerror(reason));
+    auto file = platform::File::create(path, permissions);
+    if (file) return TemporaryFile(std::move(path), std::move(*file));
+    error = file.error();
+    if (error != std::errc::file_exists) break;
   }
-  return failure("write", target, std::strerror(EEXIST));
+  return failure("write", target, error.message());
 }
 
 Status TemporaryFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0) return failure("write", path_, std::strerror(errno));
-  return {};
+  const std::error_code error = file_.close();
+  return error ? Status(failure("write", path_, error.message())) : Status();
 }
 
 void TemporaryFile::release() {

@@ -2,34 +2,34 @@
 // signal ends the process (clean_up.h).
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <string>
 
 #include "depute/program/result.h"
+#include "platform/file.h"
 #include "support/clean_up.h"
 
 namespace depute {
 
 class TemporaryFile {
  public:
-  // Creates an empty file in the folder of `target`, with the permissions `mode` minus the umask.
-  static Result<TemporaryFile> create(const std::string& target, mode_t mode);
+  // Creates an empty file in the folder of `target`, with the permissions minus the umask.
+  static Result<TemporaryFile> create(const std::string& target, std::uint32_t permissions);
   ~TemporaryFile();
   TemporaryFile(TemporaryFile&& other) noexcept;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
   const std::string& path() const { return path_; }
-  int descriptor() const { return descriptor_; }  // open for writing; -1 after close()
+  const platform::File& file() const { return file_; }  // open for writing, until close()
   Status close();
   // Keeps the file, which the caller has renamed.
   void release();
 
  private:
-  TemporaryFile(std::string path, int descriptor);
+  TemporaryFile(std::string path, platform::File file);
 
   std::string path_;  // empty: released
-  int descriptor_ = -1;
+  platform::File file_;
   CleanUp removal_;
 };
 

@@ -1,16 +1,10 @@
 #include "support/temporary_folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "platform/file_system.h"
 #include "support/file_place.h"
 
 namespace depute {
@@ -26,13 +20,17 @@ void take_rights(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error)) take_rights(entry.path());
 }
 
+// True if the path leads to the open folder.
+bool leads_to(const std::string& path, const platform::File& folder) {
+  const FilePlace place{folder.info().value_or(platform::FileInfo()), {}};
+  return place.exists() && is_same_file(place_of_path(path), place);
+}
+
 // Removes the folder at its current path, and what is now at its first path.
-void remove_open_folder(const std::string& path, int descriptor) {
-  std::error_code error;
-  const fs::path current = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
+void remove_open_folder(const std::string& path, const platform::File& folder) {
+  const std::string current = platform::path_of(folder);
   remove_folder(path);
-  if (!error && is_same_file(place_of_path(current.string()), place_of_descriptor(descriptor)))
-    remove_folder(current.string());
+  if (!current.empty() && leads_to(current, folder)) remove_folder(current);
 }
 
 }  // namespace
@@ -51,30 +49,29 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view name) {
   if (error) return failure("write", "TMPDIR", error.message());
   std::string path = fs::absolute(place / (std::string(name) + "-XXXXXX")).string();
   const auto held = delay_signals();
-  if (mkdtemp(path.data()) == nullptr) return failure("write", path, std::strerror(errno));
+  error = platform::create_unique_folder(path);
+  if (error) return failure("write", path, error.message());
   return TemporaryFolder(std::move(path));
 }
 
 TemporaryFolder::TemporaryFolder(std::string path)
     : path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      removal_([folder = path_, open = descriptor_] { remove_open_folder(folder, open); }) {}
+      folder_(
+          std::make_shared<platform::File>(platform::File::open_folder(path_).value_or(platform::File()))),
+      removal_([path = path_, folder = folder_] { remove_open_folder(path, *folder); }) {}
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
     : path_(std::exchange(other.path_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)),
+      folder_(std::move(other.folder_)),
       removal_(std::move(other.removal_)) {}
 
 TemporaryFolder::~TemporaryFolder() {
-  if (!path_.empty()) remove_open_folder(path_, descriptor_);
-  removal_ = {};  // before another file gets the descriptor's number
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!path_.empty()) remove_open_folder(path_, *folder_);
 }
 
 bool TemporaryFolder::is_in_place() const {
-  struct stat info{};
-  return lstat(path_.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         is_same_file(place_of_path(path_), place_of_descriptor(descriptor_));
+  const auto info = platform::info_of_name(path_);
+  return info && info->is_folder() && leads_to(path_, *folder_);
 }
 
 std::string TemporaryFolder::release() {

@@ -4,10 +4,12 @@
 //   TRY(TemporaryFolder folder, TemporaryFolder::create("depute-worker"));   // /tmp/depute-worker-k3Jd2f
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "depute/program/result.h"
+#include "platform/file.h"
 #include "support/clean_up.h"
 
 namespace depute {
@@ -32,8 +34,8 @@ class TemporaryFolder {
  private:
   explicit TemporaryFolder(std::string path);
 
-  std::string path_;     // empty: released
-  int descriptor_ = -1;  // of the folder, whatever its path is
+  std::string path_;                              // empty: released
+  std::shared_ptr<const platform::File> folder_;  // open, whatever its path is
   CleanUp removal_;
 };
 

@@ -1,7 +1,7 @@
 // The process around a command line.
 #include "depute/compiler/worker.h"
+#include "platform/process_memory.h"
 #include "support/clean_up.h"
-#include "worker/process_memory.h"
 #include "worker/process_tree.h"
 
 namespace depute {
@@ -9,7 +9,7 @@ namespace depute {
 void set_up_process() {
   clean_up_on_signals();
   adopt_orphans();
-  set_up_memory();
+  platform::set_up_memory();
 }
 
 void clean_up_process() {

@@ -3,9 +3,9 @@
 // The latter requires adopt_orphans(), and also finds processes without that environment.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+
+#include "platform/child_process.h"
 
 namespace depute {
 
@@ -17,13 +17,13 @@ void adopt_orphans();
 class OwnChild {
  public:
   OwnChild() = default;
-  explicit OwnChild(pid_t pid);
+  explicit OwnChild(platform::ProcessId id);
   OwnChild(OwnChild&& other) noexcept;
   OwnChild& operator=(OwnChild&& other) noexcept;
   ~OwnChild();
 
  private:
-  pid_t pid_ = 0;  // 0: none
+  platform::ProcessId id_ = 0;  // 0: none
 };
 
 // Kills the processes left by the worker with this folder, which has ended. Without any OwnChild, also all adopted

@@ -2,17 +2,12 @@
 // or one line per partition, and writes the bytes of results into files of its working directory.
 #include "depute/backend/serve_backend.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <unordered_map>
@@ -22,13 +17,15 @@
 #include "depute/program/text.h"
 #include "ir/text/compact.h"
 #include "lower/result_json.h"
+#include "platform/process_memory.h"
+#include "platform/signals.h"
+#include "platform/standard_streams.h"
 #include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 #include "worker/messages.h"
-#include "worker/process_memory.h"
 
 namespace depute {
 namespace {
@@ -43,11 +40,6 @@ constexpr std::size_t max_told_bytes_of_result = 256;
 class ResultFile {
  public:
   explicit ResultFile(std::string name) : name_(std::move(name)) {}
-  ~ResultFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  ResultFile(const ResultFile&) = delete;
-  ResultFile& operator=(const ResultFile&) = delete;
 
   // Returns where the bytes will be: in the answer itself, or in the file once write() has been called.
   StoredBytes place(const Storage& storage) {
@@ -61,8 +53,8 @@ class ResultFile {
 
   // Produces and writes the bytes of all places handed out so far, on `jobs` threads.
   Status write(int jobs) {
-    if (!asked_.empty() && descriptor_ < 0)
-      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (!asked_.empty() && !file_.is_open())
+      file_ = platform::File::create(name_, 0600).value_or(platform::File());
     std::vector<Status> written(asked_.size());
     parallel_for(asked_.size(), jobs, [&](std::size_t i) {
       const auto& [at, storage] = asked_[i];
@@ -75,18 +67,12 @@ class ResultFile {
 
  private:
   Status write(std::size_t at, std::span<const std::byte> bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return failure("write", name_, std::strerror(errno));
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-      at += static_cast<std::size_t>(count);
-    }
-    return {};
+    const std::error_code error = file_.write_at(at, bytes);
+    return error ? Status(failure("write", name_, error.message())) : Status();
   }
 
   std::string name_;
-  int descriptor_ = -1;
+  platform::File file_;
   std::size_t end_ = 0;
   std::vector<std::pair<std::size_t, const Storage*>> asked_;  // offset -> storage
 };
@@ -112,13 +98,11 @@ class Lines {
  private:
   bool fill() {
     at_ = filled_ = 0;
-    ssize_t count = 0;
-    do count = ::read(STDIN_FILENO, buffer_.data(), buffer_.size());
-    while (count < 0 && errno == EINTR);
-    filled_ = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+    filled_ = input_.read(std::as_writable_bytes(std::span(buffer_))).value_or(0);
     return filled_ > 0;
   }
 
+  platform::File input_ = platform::File::of_stream(0).value_or(platform::File());
   std::array<char, 1 << 16> buffer_;
   std::size_t at_ = 0;
   std::size_t filled_ = 0;
@@ -126,8 +110,9 @@ class Lines {
 
 class BackendServer {
  public:
-  BackendServer(const Registry& registry, const BackendEntry& entry, const WorkerTraits& traits, int output)
-      : registry_(registry), entry_(entry), traits_(traits), output_(output) {}
+  BackendServer(const Registry& registry, const BackendEntry& entry, const WorkerTraits& traits,
+                platform::File output)
+      : registry_(registry), entry_(entry), traits_(traits), output_(std::move(output)) {}
 
   // Returns false if the compiler no longer reads answers.
   bool answer(const std::string& line) {
@@ -299,31 +284,19 @@ class BackendServer {
 
   bool say(const JsonValue& message) {
     const std::string text = message_line(message) + "\n";
-    for (std::string_view rest = text; is_open_ && !rest.empty();) {
-      const ssize_t count = ::write(output_, rest.data(), rest.size());
-      if (count < 0 && errno == EINTR) continue;
-      is_open_ = count > 0;
-      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    }
+    is_open_ = is_open_ && !output_.write(std::as_bytes(std::span(text)));
     return is_open_;
   }
 
   const Registry& registry_;
   const BackendEntry& entry_;
   const WorkerTraits& traits_;
-  int output_;
+  platform::File output_;
   bool is_open_ = true;
   int count_ = 0;                                       // number of result files
   int jobs_ = 1;                                        // threads for the current request
   mutable std::shared_ptr<const MappedFile> programs_;  // for the current request
 };
-
-// Moves standard output to a new descriptor for answers. Other prints go to standard error.
-int take_standard_output() {
-  const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  return output;
-}
 
 constexpr std::string_view usage_text =
     "A worker of depute: it speaks the protocol of docs/backend-protocol.md on its standard streams.\n"
@@ -355,9 +328,10 @@ int serve_backend(int argc, char** argv, const Registry& registry, std::string_v
     return 2;
   }
   if (argc > 1) return tell(argv[0], *entry, traits, argv[1]);
-  set_up_memory();
-  std::signal(SIGPIPE, SIG_IGN);
-  BackendServer server(registry, *entry, traits, take_standard_output());
+  platform::set_up_memory();
+  platform::ignore_signal(platform::closed_pipe_signal);
+  // Answers go to standard output, and all prints to standard error.
+  BackendServer server(registry, *entry, traits, platform::take_standard_output().value_or(platform::File()));
   Lines lines;
   for (auto line = lines.next(); line && server.answer(*line);) line = lines.next();
   // Skips destructors: freeing memory piece by piece would only take time.

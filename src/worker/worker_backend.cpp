@@ -1,10 +1,7 @@
 // The compiler's side of the protocol: a backend and a partitioner that call a worker.
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <utility>
@@ -17,6 +14,7 @@
 #include "lower/lowering_error.h"
 #include "lower/result_json.h"
 #include "lower/run_backend.h"
+#include "platform/programs.h"
 #include "read/read_fields.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
@@ -221,10 +219,10 @@ class WorkerBackend : public Backend {
 
   static Status check_file(const Storage& storage) {
     const MappedFile* file = storage.file();
-    if (file == nullptr || file->descriptor() < 0) return {};
-    struct stat info{};
+    if (file == nullptr || !file->file().is_open()) return {};
+    const auto info = file->file().info();
     const auto end = static_cast<std::size_t>(storage.bytes().data() + storage.size() - file->bytes().data());
-    if (fstat(file->descriptor(), &info) == 0 && static_cast<std::size_t>(info.st_size) >= end) return {};
+    if (info && info->size >= end) return {};
     return failure("worker.bad-answer", file->path(), "the file became shorter after the request");
   }
 
@@ -346,11 +344,6 @@ class WorkerPartitioner : public Partitioner {
   bool asks_ = false;
 };
 
-bool is_program(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
-
 // Two backends with the same id are an error, since a delegate names its backend by id.
 Status check_other_requests(const Registry& registry, const std::vector<BackendRequest>& requests,
                             const BackendRequest& added, const Backend& backend) {
@@ -390,14 +383,11 @@ std::string_view fault_id(WorkerFault fault) {
 }
 
 std::string find_worker(std::string_view name) {
-  const char* path = std::getenv("PATH");
-  if (path == nullptr || name.empty() || name.find('/') != name.npos) return {};
-  const std::string file = fmt::format("depute-backend-{}", name);
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const fs::path program = fs::path(rest.substr(0, end)) / file;
-    if (end > 0 && is_program(program)) return fs::absolute(program).string();
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  if (name.empty() || name.find('/') != name.npos) return {};
+  const std::string file = fmt::format("depute-backend-{}{}", name, platform::program_suffix);
+  for (const std::string& folder : platform::folders_on_path()) {
+    const fs::path program = fs::path(folder) / file;
+    if (platform::is_program(program.string())) return fs::absolute(program).string();
   }
   return {};
 }
@@ -437,7 +427,7 @@ Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests, co
     std::string program = request.program;
     if (!program.empty()) {
       request.name = worker_name(program.c_str());
-      if (!is_program(program))
+      if (!platform::is_program(program))
         return failure("usage", "--backend", fmt::format("'{}' is not an executable program", program));
     } else if (compiler.registry().find(request.name) == nullptr) {
       program = find_worker(request.name);

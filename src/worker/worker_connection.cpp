@@ -1,9 +1,6 @@
 #include "worker/worker_connection.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +11,9 @@
 #include "depute/program/text.h"
 #include "ir/text/compact.h"
 #include "lower/result_json.h"
+#include "platform/file_system.h"
 #include "read/read_fields.h"
+#include "support/file_place.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
@@ -36,10 +35,8 @@ constexpr std::size_t max_read_bytes = 65536;
 
 // True if the path still leads to the file that was opened.
 bool is_still_there(const MappedFile& file) {
-  struct stat now{};
-  struct stat opened{};
-  return stat(file.path().c_str(), &now) == 0 && fstat(file.descriptor(), &opened) == 0 &&
-         now.st_dev == opened.st_dev && now.st_ino == opened.st_ino;
+  const FilePlace opened{file.file().info().value_or(platform::FileInfo()), {}};
+  return opened.exists() && is_same_file(place_of_path(file.path()), opened);
 }
 
 // Finds the file position of data, and writes data that are in no file.
@@ -107,9 +104,10 @@ Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::stri
   std::unique_ptr<WorkerConnection> made(new WorkerConnection(std::move(folder), program, options));
   const WorkerFolders folders = {.whole = made->folder_.path(), .work = made->folder_.path() + "/work"};
   for (const std::string& inner : {folders.work, folders.whole + "/in"}) {
-    if (mkdir(inner.c_str(), 0700) != 0) return failure("write", inner, std::strerror(errno));
+    if (const auto error = platform::create_private_folder(inner))
+      return failure("write", inner, error.message());
   }
-  made->work_ = ::open(folders.work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  made->work_ = platform::File::open_folder(folders.work).value_or(platform::File());
   TRY(made->process_, WorkerProcess::start(program, folders, options));
   TRY(made->description_, made->describe(false));
   return made;
@@ -118,7 +116,6 @@ Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::stri
 WorkerConnection::~WorkerConnection() {
   process_.reset();  // must end before its folder is removed
   close_result();
-  if (work_ >= 0) ::close(work_);
 }
 
 Result<WorkerDescription> WorkerConnection::describe(bool with_support) {
@@ -182,7 +179,8 @@ Status WorkerConnection::close_programs() {
 
 void WorkerConnection::forget_input() {
   programs_.reset();
-  for (const std::string& path : written_) ::unlink(path.c_str());
+  std::error_code ignored;
+  for (const std::string& path : written_) fs::remove(path, ignored);
   written_.clear();
   has_input_ = false;
   close_result();
@@ -256,7 +254,7 @@ Failure WorkerConnection::keep_input(Failure failure) {
 }
 
 void WorkerConnection::close_result() {
-  if (result_descriptor_ >= 0) ::close(std::exchange(result_descriptor_, -1));
+  result_file_ = {};
   result_name_.clear();
   result_.reset();
 }
@@ -264,20 +262,18 @@ void WorkerConnection::close_result() {
 // Rejects links, directories and pipes: the file must be a regular file in the worker's directory. It may
 // have grown since the last answer.
 Status WorkerConnection::open_result(const std::string& name) {
-  if (name == result_name_ && result_descriptor_ >= 0) return {};
+  if (name == result_name_ && result_file_.is_open()) return {};
   if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
     return failure("file", printable(name), "it is not the name of a file in the worker's folder");
-  const int descriptor = openat(work_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return failure("file", printable(name), std::strerror(errno));
-  struct stat info{};
-  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink > 1) {
-    ::close(descriptor);
+  auto file = platform::File::open_in(work_, name);
+  if (!file) return failure("file", printable(name), file.error().message());
+  const auto info = file->info();
+  if (!info || !info->is_regular() || info->links > 1)
     return failure("file", printable(name), "it is not a regular file in that folder");
-  }
   close_result();
-  result_descriptor_ = descriptor;
+  result_file_ = std::move(*file);
   result_name_ = name;
-  unlinkat(work_, name.c_str(), 0);  // the descriptor keeps the bytes alive
+  platform::remove_in(work_, name);  // the open file keeps the bytes alive
   return {};
 }
 
@@ -285,12 +281,13 @@ Status WorkerConnection::open_result(const std::string& name) {
 Result<std::shared_ptr<const Storage>> WorkerConnection::result_bytes(std::size_t at, std::size_t size) {
   if (size <= max_read_bytes) {
     std::vector<std::byte> made(size);
-    if (::pread(result_descriptor_, made.data(), size, static_cast<off_t>(at)) != static_cast<ssize_t>(size))
-      return failure("file", printable(result_name_), "it cannot be read");
+    if (result_file_.read_at(at, made)) return failure("file", printable(result_name_), "it cannot be read");
     return Storage::owned(std::move(made));
   }
   if (result_ == nullptr || result_->bytes().size() < at + size) {
-    TRY(result_, MappedFile::take(fcntl(result_descriptor_, F_DUPFD_CLOEXEC, 0), result_name_));
+    auto copy = result_file_.duplicate();
+    if (!copy) return failure("open", result_name_, copy.error().message());
+    TRY(result_, MappedFile::take(std::move(*copy), result_name_));
   }
   return Storage::mapped(result_, result_->bytes().subspan(at, size));
 }
@@ -302,10 +299,9 @@ Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const StoredBytes
     return Storage::owned(std::move(made));
   }
   TRY_STATUS(open_result(place.file));
-  struct stat info{};
-  if (fstat(result_descriptor_, &info) != 0)
-    return failure("file", printable(result_name_), std::strerror(errno));
-  const auto all = static_cast<std::uint64_t>(info.st_size);
+  const auto info = result_file_.info();
+  if (!info) return failure("file", printable(result_name_), info.error().message());
+  const std::uint64_t all = info->size;
   const auto at = place.at.value_or(0);
   const auto size = place.size.value_or(all);
   if (at > all || size > all - at)

@@ -16,6 +16,7 @@
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 #include "depute/program/text.h"
+#include "platform/file.h"
 #include "support/output_file.h"
 #include "support/temporary_folder.h"
 #include "worker/messages.h"
@@ -87,10 +88,10 @@ class WorkerConnection {
   std::optional<OutputFile> programs_;  // programs of the next request in the compact form
   std::string programs_path_;
   std::string result_name_;
-  int result_descriptor_ = -1;
+  platform::File result_file_;
   std::shared_ptr<const MappedFile> result_;  // the mapped part of the result file
   std::string kept_folder_;
-  int work_ = -1;  // directory descriptor of the worker's folder, opened while it was empty
+  platform::File work_;  // the worker's folder, opened while it was empty
 
  public:
   ~WorkerConnection();

@@ -1,31 +1,24 @@
 #include "worker/worker_process.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "depute/program/result.h"
+#include "platform/file_system.h"
+#include "platform/sandbox.h"
+#include "platform/signals.h"
 #include "support/clean_up.h"
-#include "support/process/spawn.h"
 #include "support/try.h"
 #include "worker/answer_limits.h"
-#include "worker/sandbox.h"
 
 namespace depute {
 namespace {
@@ -71,8 +64,7 @@ std::uint64_t bytes_on_disk(const std::string& folder) {
   std::error_code error;
   for (auto entry = fs::recursive_directory_iterator(folder, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    struct stat info{};
-    if (lstat(entry->path().c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+    bytes += platform::info_of_name(entry->path().string()).value_or(platform::FileInfo()).bytes_on_disk;
   }
   return bytes;
 }
@@ -86,50 +78,43 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& p
 }
 
 Status WorkerProcess::spawn() {
-  Pipe in;
-  Pipe out;
-  Pipe err;
-  if (!in.open_to_program() || !out.open_from_program() || !err.open_from_program())
-    return fail(WorkerFault::NotStarted, std::strerror(errno));
-  Spawn worker;
-  worker.put(in.theirs, STDIN_FILENO);
-  worker.put(out.theirs, STDOUT_FILENO);
-  worker.put(err.theirs, STDERR_FILENO);
-  worker.lead_group();
-  worker.enter(folders_.work);
+  auto in = platform::open_pipe_to_program();
+  auto out = platform::open_pipe_from_program();
+  auto err = platform::open_pipe_from_program();
+  for (const auto* pipe : {&in, &out, &err})
+    if (!*pipe) return fail(WorkerFault::NotStarted, pipe->error().message());
+  const platform::ProgramStart worker = {.words = {program_},
+                                         .environment = environment_of(folders_.work),
+                                         .streams = {&in->theirs, &out->theirs, &err->theirs},
+                                         .leads_group = true,
+                                         .folder = folders_.work};
   const auto held = delay_signals();
-  int reason = 0;
-  const auto run = [&] { reason = worker.run(pid_, {program_}, environment_of(folders_.work)); };
+  platform::Expected<platform::ProcessId> started;
   if (limits_.sandbox) {
     try {
       std::thread([&] {
-        enter_sandbox(folders_.work);
-        run();
+        platform::enter_sandbox(folders_.work);
+        started = platform::start_program(worker);
       }).join();
     } catch (const std::system_error& error) {
-      reason = error.code().value();
+      started = std::unexpected(error.code());
     }
   } else {
-    run();
+    started = platform::start_program(worker);
   }
-  if (reason != 0) {
-    pid_ = -1;
-    return fail(WorkerFault::NotStarted, std::strerror(reason));
-  }
-  own_ = OwnChild(pid_);
-  end_ = CleanUp([group = pid_, folder = folders_.work] {
-    ::kill(-group, SIGKILL);
+  if (!started) return fail(WorkerFault::NotStarted, started.error().message());
+  id_ = *started;
+  own_ = OwnChild(id_);
+  end_ = CleanUp([group = id_, folder = folders_.work] {
+    platform::kill_group(group);
     end_processes_of(folder);
   });
   start_guard();  // runs while the worker is loading
-  if (guard_in_ >= 0) {
-    const std::string group = fmt::format("{}\n", pid_);
-    [[maybe_unused]] const ssize_t sent = ::send(guard_in_, group.data(), group.size(), MSG_NOSIGNAL);
-  }
-  limit_files(pid_, limits_.max_bytes);
-  in_ = std::exchange(in.ours, -1);
-  out_ = std::exchange(out.ours, -1);
-  err_ = std::exchange(err.ours, -1);
+  if (guard_in_.is_open()) std::ignore = platform::send_some(guard_in_, fmt::format("{}\n", id_));
+  platform::limit_files(id_, limits_.max_bytes);
+  in_ = std::move(in->ours);
+  out_ = std::move(out->ours);
+  err_ = std::move(err->ours);
   return {};
 }
 
@@ -137,14 +122,8 @@ Status WorkerProcess::spawn() {
 // the processes that left the group, and removes its folders, also if they were renamed. Without a shell, a
 // worker exits at the end of its input.
 void WorkerProcess::start_guard() {
-  Pipe in;
-  if (!in.open_to_program()) return;
-  Spawn guard;
-  guard.put(in.theirs, STDIN_FILENO);
-  guard.put_nowhere(STDOUT_FILENO);
-  guard.put_nowhere(STDERR_FILENO);
-  guard.lead_group();
-  guard.enter(folders_.whole);
+  auto in = platform::open_pipe_to_program();
+  if (!in) return;
   const std::string script = R"sh(read -r group
 read -r rest
 [ -n "$group" ] && kill -s KILL -- "-$group"
@@ -157,22 +136,24 @@ for round in 1 2; do
   done
 done
 rm -rf -- "$1" "$here")sh";
-  if (guard.run(guard_, {"/bin/sh", "-c", script, "sh", folders_.whole}, {"PATH=/usr/bin:/bin"}) != 0) {
-    guard_ = -1;
-    return;
-  }
+  const auto started = platform::start_program({.words = {"/bin/sh", "-c", script, "sh", folders_.whole},
+                                                .environment = std::vector<std::string>{"PATH=/usr/bin:/bin"},
+                                                .streams = {&in->theirs, nullptr, nullptr},
+                                                .leads_group = true,
+                                                .folder = folders_.whole});
+  if (!started) return;
+  guard_ = *started;
   own_guard_ = OwnChild(guard_);
-  guard_in_ = std::exchange(in.ours, -1);
+  guard_in_ = std::move(in->ours);
 }
 
 void WorkerProcess::end_guard() {
-  if (guard_ > 0) {
-    ::kill(guard_, SIGKILL);
-    waitpid(guard_, nullptr, 0);
-    guard_ = -1;
+  if (guard_ != 0) {
+    platform::kill_process(guard_);
+    platform::wait_for_end(std::exchange(guard_, 0));
   }
   own_guard_ = {};
-  close_end(guard_in_);
+  guard_in_ = {};
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -181,26 +162,25 @@ WorkerProcess::~WorkerProcess() {
 
 // Closes the worker's input, so that it exits. If it does not, it is killed with all processes it started.
 void WorkerProcess::end() {
-  close_end(in_);
-  if (pid_ > 0) {
+  in_ = {};
+  if (id_ != 0) {
     const auto last = Clock::now() + time_to_end;
-    while (!has_ended(pid_) && Clock::now() < last) std::this_thread::sleep_for(100us);
-    ::kill(-pid_, SIGKILL);
+    while (!platform::ending_of(id_) && Clock::now() < last) std::this_thread::sleep_for(100us);
+    platform::kill_group(id_);
     end_guard();  // before the system reuses the process id
     end_ = {};
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    platform::wait_for_end(std::exchange(id_, 0));
     own_ = {};
     end_processes_of(folders_.work);
   }
   end_guard();
-  close_end(out_);
-  close_end(err_);
+  out_ = {};
+  err_ = {};
 }
 
 Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_view hint) {
-  if (pid_ > 0) {
-    ::kill(-pid_, SIGKILL);
+  if (id_ != 0) {
+    platform::kill_group(id_);
     read_words();
     end();
   }
@@ -211,23 +191,22 @@ Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_
 
 Failure WorkerProcess::ended() {
   const auto last = Clock::now() + 1s;  // time between closing its output and exiting
-  while (!has_ended(pid_) && Clock::now() < last) std::this_thread::sleep_for(1ms);
-  if (!has_ended(pid_)) return fail(WorkerFault::Ended, "it closed its standard output before answering");
+  while (!platform::ending_of(id_) && Clock::now() < last) std::this_thread::sleep_for(1ms);
+  const std::optional<platform::Ending> ending = platform::ending_of(id_);
+  if (!ending) return fail(WorkerFault::Ended, "it closed its standard output before answering");
   read_words();
-  siginfo_t info{};
-  waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-  if (info.si_code == CLD_EXITED)
-    return fail(WorkerFault::Ended, fmt::format("it exited with code {} before answering", info.si_status));
-  if (info.si_status == SIGXFSZ)
+  if (ending->has_exited)
+    return fail(WorkerFault::Ended, fmt::format("it exited with code {} before answering", ending->number));
+  if (ending->number == platform::file_limit_signal)
     return fail(WorkerFault::TooLarge,
                 fmt::format("it wrote a file of more than {}", size_text(limits_.max_bytes)),
                 "--worker-space allows more");
-  return fail(WorkerFault::Crashed,
-              fmt::format("it was killed by signal {} ({})", info.si_status, strsignal(info.si_status)));
+  return fail(WorkerFault::Crashed, fmt::format("it was killed by signal {} ({})", ending->number,
+                                                platform::signal_description(ending->number)));
 }
 
 Result<std::string> WorkerProcess::ask(std::string_view line) {
-  if (pid_ < 0) return fail(WorkerFault::Ended, "it is gone");
+  if (id_ == 0) return fail(WorkerFault::Ended, "it is gone");
   if (answer_.size() > taken_)
     return fail(WorkerFault::BadAnswer,
                 fmt::format("it wrote an unexpected answer: '{}'", printable(answer_.substr(taken_, 80))));
@@ -235,7 +214,7 @@ Result<std::string> WorkerProcess::ask(std::string_view line) {
 }
 
 Result<std::string> WorkerProcess::next_line() {
-  if (pid_ < 0) return fail(WorkerFault::Ended, "it is gone");
+  if (id_ == 0) return fail(WorkerFault::Ended, "it is gone");
   return wait_for_line({});
 }
 
@@ -250,18 +229,18 @@ Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
       return fail(WorkerFault::TooLarge,
                   fmt::format("its answer is longer than {}", size_text(max_answer_bytes)));
     if (!is_open) return ended();
-    std::array<pollfd, 3> ends = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
-                                  pollfd{to_write.empty() ? -1 : in_, POLLOUT, 0}};
-    poll(ends.data(), ends.size(), static_cast<int>(between_looks / 1ms));
-    if (ends[2].revents != 0) TRY_STATUS(write_some(to_write));
-    if (ends[1].revents != 0) read_words();
-    if (ends[0].revents != 0) is_open = read_answer();
+    std::array ends = {platform::Awaited{.file = &out_}, platform::Awaited{.file = &err_},
+                       platform::Awaited{.file = to_write.empty() ? nullptr : &in_, .to_write = true}};
+    platform::wait_for_any(ends, between_looks);
+    if (ends[2].is_ready) write_some(to_write);
+    if (ends[1].is_ready) read_words();
+    if (ends[0].is_ready) is_open = read_answer();
     const auto now = Clock::now();
     if (now < look) continue;
     look = now + between_looks;
     TRY_STATUS(check_space());
     // A child process of the worker may keep its output open.
-    if (is_open && ends[0].revents == 0 && has_ended(pid_))
+    if (is_open && !ends[0].is_ready && platform::ending_of(id_))
       is_open = read_answer() && answer_.find('\n') != answer_.npos;
     if (now >= last)
       return fail(WorkerFault::TimedOut, fmt::format("it did not answer within {} s", limits_.seconds),
@@ -269,14 +248,9 @@ Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
   }
 }
 
-Status WorkerProcess::write_some(std::string_view& text) {
-  const ssize_t count = ::send(in_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (count >= 0) {
-    text.remove_prefix(static_cast<std::size_t>(count));
-  } else if (errno != EAGAIN && errno != EINTR) {
-    text = {};  // the worker no longer reads; its output so far is still read
-  }
-  return {};
+void WorkerProcess::write_some(std::string_view& text) {
+  // A worker that no longer reads: its output so far is still read.
+  text.remove_prefix(platform::send_some(in_, text).value_or(text.size()));
 }
 
 // Returns false at the end. Reads a limited amount, so that a flood of output cannot delay the time check.
@@ -285,23 +259,25 @@ bool WorkerProcess::read_answer() {
   // Growing a long answer step by step would use a multiple of its memory.
   if (answer_.size() > max_answer_bytes / 64) answer_.reserve(max_answer_bytes + buffer.size());
   for (int i = 0; i < 16 && answer_.size() <= max_answer_bytes; ++i) {
-    const ssize_t count = ::read(out_, buffer.data(), buffer.size());
-    if (count == 0) return false;
-    if (count < 0) return errno == EAGAIN || errno == EINTR;
-    answer_.append(buffer.data(), static_cast<std::size_t>(count));
-    if (static_cast<std::size_t>(count) < buffer.size()) return true;
+    const auto count = out_.read(std::as_writable_bytes(std::span(buffer)));
+    if (!count) return count.error() == std::errc::operation_would_block;
+    if (*count == 0) return false;
+    answer_.append(buffer.data(), *count);
+    if (*count < buffer.size()) return true;
   }
   return true;
 }
 
 void WorkerProcess::read_words() {
   std::array<char, 1 << 16> buffer;
-  for (int i = 0; i < 16 && err_ >= 0; ++i) {
-    const ssize_t count = ::read(err_, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return;
-    if (count == 0) return close_end(err_);
-    words_.append(buffer.data(), static_cast<std::size_t>(count));
+  for (int i = 0; i < 16 && err_.is_open(); ++i) {
+    const auto count = err_.read(std::as_writable_bytes(std::span(buffer)));
+    if (!count) return;
+    if (*count == 0) {
+      err_ = {};
+      return;
+    }
+    words_.append(buffer.data(), *count);
     if (words_.size() > kept_words) words_.erase(0, words_.size() - kept_words);
   }
 }

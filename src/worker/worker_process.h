@@ -12,8 +12,6 @@
 // folders are removed.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -22,6 +20,7 @@
 
 #include "depute/compiler/worker.h"
 #include "depute/program/result.h"
+#include "platform/child_process.h"
 #include "support/clean_up.h"
 #include "worker/process_tree.h"
 
@@ -59,7 +58,7 @@ class WorkerProcess {
   void start_guard();
   void end_guard();
   Result<std::string> wait_for_line(std::string_view to_write);
-  Status write_some(std::string_view& text);
+  void write_some(std::string_view& text);
   bool read_answer();
   void read_words();
   bool take_line(std::string& line);
@@ -70,13 +69,13 @@ class WorkerProcess {
   std::string program_;
   WorkerFolders folders_;
   WorkerOptions limits_;
-  pid_t pid_ = -1;
-  OwnChild own_, own_guard_;           // registrations of the two processes
-  pid_t guard_ = -1;                   // shell that ends the worker if this process cannot
-  int guard_in_ = -1;                  // receives only the worker's process id
-  CleanUp end_;                        // ends the worker when a signal ends this process
-  int in_ = -1, out_ = -1, err_ = -1;  // our ends of its standard streams
-  std::string answer_;                 // output read so far; bytes before taken_ are consumed
+  platform::ProcessId id_ = 0;     // 0: it has ended
+  OwnChild own_, own_guard_;       // registrations of the two processes
+  platform::ProcessId guard_ = 0;  // shell that ends the worker if this process cannot
+  platform::File guard_in_;        // receives only the worker's process id
+  CleanUp end_;                    // ends the worker when a signal ends this process
+  platform::File in_, out_, err_;  // our ends of its standard streams
+  std::string answer_;             // output read so far; bytes before taken_ are consumed
   std::size_t taken_ = 0;
   std::size_t searched_ = 0;  // no line ends before this position
   std::string words_;         // the last bytes of its standard error

@@ -1,18 +1,16 @@
 #include "tools/run/runner.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <climits>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
+#include "platform/programs.h"
 #include "support/try.h"
 
 namespace depute {
@@ -20,30 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string own_folder() {
-  char path[PATH_MAX] = {};
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-  return size <= 0 ? std::string() : fs::path(path).parent_path().string();
-}
-
-// Folder of the library that this code is in: the Python package has the program beside its module.
-std::string library_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&become_runner), &info) == 0) return {};
-  return fs::path(info.dli_fname).parent_path().string();
-}
-
+// Beside the program, then beside the library that this code is in: the Python package has it beside its module.
 std::string runner_path() {
-  std::vector<std::string> folders = {own_folder(), library_folder()};
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  std::error_code error;
+  fs::path own = fs::read_symlink(platform::own_program(), error);
+  if (error) own = platform::own_program();
+  const fs::path library = platform::file_of_code(reinterpret_cast<const void*>(&become_runner));
+  std::vector<std::string> folders = {own.parent_path().string(), library.parent_path().string()};
+  std::ranges::move(platform::folders_on_path(), std::back_inserter(folders));
   for (const std::string& folder : folders) {
-    const std::string file = folder + "/depute-run";
-    if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
+    const std::string file = fmt::format("{}/depute-run{}", folder, platform::program_suffix);
+    if (!folder.empty() && platform::is_program(file)) return file;
   }
   return {};
 }
@@ -57,7 +42,7 @@ Status use_runtime(const std::string& folder) {
     std::string path = fs::absolute(libraries).string();
     const char* others = std::getenv("LD_LIBRARY_PATH");
     if (others != nullptr && *others != '\0') path += fmt::format(":{}", others);
-    setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+    platform::set_variable("LD_LIBRARY_PATH", path);
     return {};
   }
   return failure("usage", "--runtime", fmt::format("{} has no lib/libexecutorch.so", folder),
@@ -77,12 +62,9 @@ Result<std::string> find_runner(const std::string& runtime) {
 
 Result<int> become_runner(const std::string& runtime, std::span<char*> words) {
   TRY(const std::string runner, find_runner(runtime));
-  std::vector<char*> all = {const_cast<char*>(runner.c_str())};
-  all.insert(all.end(), words.begin(), words.end());
-  all.push_back(nullptr);
   std::fflush(nullptr);
-  execv(runner.c_str(), all.data());
-  return failure("run", runner, fmt::format("cannot be started: {}", std::strerror(errno)));
+  const std::error_code error = platform::become_program(runner, words);
+  return failure("run", runner, fmt::format("cannot be started: {}", error.message()));
 }
 
 }  // namespace depute

@@ -8,7 +8,7 @@
 
 #include "read/read_fields.h"
 #include "support/number_text.h"
-#include "support/process/spawn.h"
+#include "support/process/run_program.h"
 
 namespace depute {
 namespace {

@@ -1,14 +1,13 @@
 #include "lower/cache/folder_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
 #include <vector>
 
+#include "platform/file_system.h"
 #include "support/output_file.h"
 #include "support/try.h"
 
@@ -27,7 +26,7 @@ class FolderStore : public ResultStore {
     auto file = MappedFile::open(path);
     std::error_code error;
     if (!file && !fs::exists(path, error)) return nullptr;
-    utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // marks it as used now
+    platform::mark_as_used(path);
     return file;
   }
 

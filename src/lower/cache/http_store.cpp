@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <thread>
 
+#include "platform/signals.h"
 #include "support/output_file.h"
-#include "support/process/spawn.h"
+#include "support/process/run_program.h"
 #include "support/temporary_folder.h"
 #include "support/try.h"
 
@@ -142,9 +142,9 @@ class HttpStore : public ResultStore {
     const std::string_view status = line_after(curl.output, status_word);
     std::from_chars(status.data(), status.data() + status.size(), answer.status);
     answer.words = printable(line_after(curl.output, "curl: ").substr(0, max_told_bytes));
-    if (curl.code == 128 + SIGXFSZ)
+    if (curl.code == 128 + platform::file_limit_signal)
       answer.words = fmt::format("the answer exceeds {} bytes", limits_.max_entry_bytes);
-    if (curl.code == 128 + SIGKILL)
+    if (curl.code == 128 + platform::kill_signal)
       answer.words = fmt::format("no answer within {} s", limits_.transfer.count());
     if (answer.words.empty()) answer.words = fmt::format("curl ended with code {}", curl.code);
     return answer;

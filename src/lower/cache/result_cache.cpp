@@ -1,6 +1,5 @@
 #include "lower/cache/result_cache.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "depute/api.h"
 #include "depute/program/program.h"
 #include "lower/result_json.h"
+#include "platform/programs.h"
 #include "support/guarded.h"
 #include "support/hasher.h"
 #include "support/mapped_file.h"
@@ -35,11 +35,8 @@ Hash128 hash_of_compiler() {
   Hasher hasher;
   for (std::uint64_t number : {DEPUTE_VERSION_MAJOR, DEPUTE_VERSION_MINOR, DEPUTE_VERSION_PATCH})
     hasher.add(number);
-  Dl_info self{};
-  std::vector<std::string> files = {"/proc/self/exe"};
-  if (dladdr(reinterpret_cast<const void*>(&hash_of_compiler), &self) != 0 && self.dli_fname != nullptr)
-    files.emplace_back(self.dli_fname);
-  for (const std::string& path : files) {
+  const std::string library = platform::file_of_code(reinterpret_cast<const void*>(&hash_of_compiler));
+  for (const std::string& path : {platform::own_program(), library}) {
     auto file = MappedFile::open(path);
     if (file) hasher.add((*file)->bytes());
   }

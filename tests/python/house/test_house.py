@@ -167,7 +167,26 @@ def test_top_folders_include_only_those_before_them():
 
 def test_the_command_line_needs_no_header_of_the_compilers_own():
     named = {name for path in files_of("cli") for name in includes(path)}
-    assert {name for name in named if not name.startswith(("depute/", "cli/"))} == set()
+    assert {name for name in named if not name.startswith(("depute/", "cli/", "platform/"))} == set()
+
+
+SYSTEM_HEADER = re.compile(
+    r"^ *# *include <((?:sys|linux|netinet|arpa|mach|mach-o)/.*|(?:unistd|fcntl|signal|poll|spawn|pthread|sched|malloc|dlfcn|link"
+    r"|termios|dirent|pwd|ucontext|execinfo|io|process|windows|crt_externs|copyfile)\.h|csignal)>",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def asks_the_system(path):
+    return SYSTEM_HEADER.search(path.read_text()) is not None
+
+
+def test_the_system_is_asked_in_one_folder():
+    """What differs from system to system stands in src/platform/SYSTEM, behind headers without the system's types."""
+    asking = {path.relative_to(ROOT) for path in files_of("src", "tools", "driver", "cli", "backends") if asks_the_system(path)}
+    places = {path.parts[:2] if len(path.parts) > 3 else path.parts for path in asking}
+    # The program of the openvino backend starts processes that have its libraries loaded: Linux alone.
+    assert places == {("src", "platform"), ("backends", "openvino", "child_process.cpp")}
 
 
 def test_tops_of_public_headers_are_found():

@@ -1,4 +1,4 @@
-#include "worker/sandbox.h"
+#include "platform/sandbox.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace depute {
+namespace depute::platform {
 namespace {
 
 // Kernel headers of Debian 12 lack what came after Linux 6.1.
@@ -104,4 +104,4 @@ void enter_sandbox(const std::string& folder) {
   take_network();
 }
 
-}  // namespace depute
+}  // namespace depute::platform

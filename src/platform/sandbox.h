@@ -9,9 +9,9 @@
 
 #include <string>
 
-namespace depute {
+namespace depute::platform {
 
 // Restricts the calling thread for good. Leaves out the part for which the kernel has no Landlock or seccomp.
 void enter_sandbox(const std::string& folder);
 
-}  // namespace depute
+}  // namespace depute::platform

@@ -1,4 +1,4 @@
-#include "worker/process_memory.h"
+#include "platform/process_memory.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace depute {
+namespace depute::platform {
 namespace {
 
 // Address space in bytes by which the heap grows at first, and each later time; pages are allocated on first
@@ -41,4 +41,4 @@ void set_up_memory() {
   mallopt(M_TOP_PAD, more_heap_bytes);
 }
 
-}  // namespace depute
+}  // namespace depute::platform

@@ -1,0 +1,31 @@
+// What the files in posix/ need of one system, Linux or macOS.
+//
+//   if (!open_socket_pair(ends)) return std::unexpected(last_error());
+#pragma once
+
+#include <spawn.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+namespace depute::platform {
+
+inline std::error_code last_error() {
+  return {errno, std::system_category()};
+}
+
+std::int64_t modified_time(const struct stat& info);  // nanoseconds since 1970
+
+// Open two descriptors that no other program inherits.
+bool open_pipe(std::array<int, 2>& ends);
+bool open_socket_pair(std::array<int, 2>& ends);
+// Flags of send(), without which writing to a closed socket raises a signal.
+extern const int no_signal_flag;
+
+// Closes all files but the standard streams in the started program.
+void close_other_files(posix_spawn_file_actions_t& actions, short& flags);
+
+}  // namespace depute::platform
