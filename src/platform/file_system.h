@@ -22,6 +22,8 @@ std::error_code check_room_for_files(const std::string& folder);  // likewise: c
 std::error_code replace_file(const std::string& from, const std::string& to);
 // Exchanges the names of two files in one step. Fails with not_supported or a similar error if the system cannot.
 std::error_code exchange_files(const std::string& a, const std::string& b);
+// Removes a file, or nothing if it cannot. Takes no memory: it cleans up when there is none.
+void remove_file(const std::string& path);
 std::error_code remove_in(const File& folder, const std::string& name);
 // Waits until the names in a folder are on the disk.
 std::error_code sync_folder(const std::string& path);

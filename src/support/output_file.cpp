@@ -174,8 +174,7 @@ Status OutputFile::swap_in() {
 
 Status OutputFile::undo_swap() {
   if (!has_swapped_) {
-    std::error_code ignored;
-    std::filesystem::remove(place_, ignored);
+    platform::remove_file(place_);
     return {};
   }
   has_swapped_ = false;

@@ -13,15 +13,12 @@ namespace {
 
 constexpr int max_attempts = 100;  // attempts to find an unused name
 
-void remove_file(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-}
-
 }  // namespace
 
 TemporaryFile::TemporaryFile(std::string path, platform::File file)
-    : path_(std::move(path)), file_(std::move(file)), removal_([path = path_] { remove_file(path); }) {}
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      removal_([path = path_] { platform::remove_file(path); }) {}
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : path_(std::exchange(other.path_, {})),
@@ -30,7 +27,7 @@ TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
 
 TemporaryFile::~TemporaryFile() {
   file_ = {};
-  if (!path_.empty()) remove_file(path_);
+  if (!path_.empty()) platform::remove_file(path_);
 }
 
 // Creates the file only under an unused name, since another or an earlier process may have the same id.

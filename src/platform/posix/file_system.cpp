@@ -35,6 +35,10 @@ std::error_code replace_file(const std::string& from, const std::string& to) {
   return error_if(std::rename(from.c_str(), to.c_str()) != 0);
 }
 
+void remove_file(const std::string& path) {
+  ::unlink(path.c_str());
+}
+
 std::error_code remove_in(const File& folder, const std::string& name) {
   return error_if(unlinkat(static_cast<int>(folder.handle()), name.c_str(), 0) != 0);
 }
