@@ -1,7 +1,7 @@
 // Child processes, and pipes to their standard streams.
 //
 //   auto out = platform::open_pipe_from_program();
-//   const platform::ProgramStart start = {.words = {"curl", "--version"}, .streams = {nullptr, &out->theirs}};
+//   const platform::ProgramStart start = {.words = {"curl"}, .streams = {nullptr, &out->theirs}};
 //   auto child = platform::start_program(start);
 //   platform::kill_process(*child);
 //   const platform::Ending ending = platform::wait_for_end(*child);
