@@ -6,7 +6,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "platform/error.h"
@@ -20,7 +19,6 @@ std::string own_program();
 std::string file_of_code(const void* function);
 
 bool is_program(const std::string& path);
-extern const std::string_view program_suffix;  // ".exe" where programs' names end so
 // The folders that PATH names, without empty names.
 std::vector<std::string> folders_on_path();
 

@@ -1,6 +1,6 @@
 // Takes the network and most of the file system from a worker before it starts.
 //
-//   std::thread([&] { enter_sandbox("/tmp/depute-worker-x"); spawn(program); }).join();
+//   std::thread([&] { platform::enter_sandbox("/tmp/depute-worker-x"); start(); }).join();
 //
 // The kernel keeps these rules for a thread and for all that it starts, so a thread of its own takes them, starts
 // the worker, and ends. Programs read and run every file as before; they write below the worker's folder and in

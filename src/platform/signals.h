@@ -11,8 +11,8 @@ inline constexpr int kill_signal = 9;
 inline constexpr int closed_pipe_signal = 13;  // the reader of a pipe has gone
 inline constexpr int file_limit_signal = 25;   // a file exceeded its size limit
 
-// From now on, SIGINT, SIGTERM and the other signals that end a process call the handler, on a thread of their own.
-// Those that the caller ignores or handles stay as they are. Call it before any other thread is started.
+// Makes SIGINT, SIGTERM and the other signals that end a process call the handler, on a thread of their own. Leaves signals
+// that the caller of the process ignores or handles as they are. Call it before any other thread is started.
 void on_ending_signal(void (*handler)(int number));
 // Calls the handler, on the thread that failed, if a mapped page cannot be read since its file was cut.
 void on_lost_page(void (*handler)(int number, const void* address));

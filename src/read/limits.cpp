@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ constexpr std::array every_limit = {
     DEPUTE_LIMIT(text_bytes),
 };
 #undef DEPUTE_LIMIT
-static_assert(every_limit.size() * sizeof(std::uint64_t) == sizeof(ReadLimits), "a limit without a name");
+static_assert(every_limit.size() * sizeof(std::uint64_t) == offsetof(ReadLimits, has_environment),
+              "a limit without a name");
 
 Status set(ReadLimits& to, std::string_view assignment) {
   const std::size_t equal = std::min(assignment.find('='), assignment.size());
@@ -59,6 +61,7 @@ Status set(ReadLimits& to, std::string_view assignment) {
 
 Result<ReadLimits> read_limits() {
   ReadLimits result;
+  result.has_environment = true;
   const char* value = std::getenv(variable);
   std::string_view rest = value == nullptr ? "" : value;
   while (!rest.empty()) {
@@ -73,7 +76,8 @@ Failure beyond(const ReadLimits& limits, std::uint64_t ReadLimits::* limit, Fail
   const std::string_view name =
       std::ranges::find(every_limit, limit, [](const auto& known) { return known.second; })->first;
   error.error().message += fmt::format("; the limit {} is {}", name, limits.*limit);
-  error.error().hint = fmt::format("{}={}=NUMBER in the environment raises it", variable, name);
+  if (limits.has_environment)
+    error.error().hint = fmt::format("{}={}=NUMBER in the environment raises it", variable, name);
   return error;
 }
 

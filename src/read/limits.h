@@ -42,6 +42,8 @@ struct ReadLimits {
 
   // --- locks and kernel manifests
   std::uint64_t text_bytes = std::uint64_t{1} << 30;
+
+  bool has_environment = false;  // read_limits() made it, so DEPUTE_LIMITS raises each of them
 };
 
 // Remaining amounts that may be read from a file and all archives inside it.
@@ -58,7 +60,7 @@ struct ReadBudget {
 Result<ReadLimits> read_limits();
 
 // Completes the error for an input that exceeds a limit: "9 entries" becomes "9 entries; the limit archive_entries is 8",
-// with a hint that says how to raise it.
+// with a hint that says how to raise it, if the user can.
 Failure beyond(const ReadLimits& limits, std::uint64_t ReadLimits::* limit, Failure error);
 
 }  // namespace depute

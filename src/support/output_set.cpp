@@ -48,9 +48,8 @@ struct OutputSet::Entry {
   std::unique_ptr<OutputFile> file;
   std::vector<std::byte> bytes;  // content of a stream
 
-  bool may_be_shared() const {
-    return is_stream && !number && place.kind == platform::FileKind::Device;
-  }  // /dev/null
+  // True for /dev/null.
+  bool may_be_shared() const { return is_stream && !number && place.kind == platform::FileKind::Device; }
 };
 
 namespace {

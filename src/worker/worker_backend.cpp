@@ -384,7 +384,7 @@ std::string_view fault_id(WorkerFault fault) {
 
 std::string find_worker(std::string_view name) {
   if (name.empty() || name.find('/') != name.npos) return {};
-  const std::string file = fmt::format("depute-backend-{}{}", name, platform::program_suffix);
+  const std::string file = fmt::format("depute-backend-{}", name);
   for (const std::string& folder : platform::folders_on_path()) {
     const fs::path program = fs::path(folder) / file;
     if (platform::is_program(program.string())) return fs::absolute(program).string();

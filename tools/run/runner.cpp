@@ -27,7 +27,7 @@ std::string runner_path() {
   std::vector<std::string> folders = {own.parent_path().string(), library.parent_path().string()};
   std::ranges::move(platform::folders_on_path(), std::back_inserter(folders));
   for (const std::string& folder : folders) {
-    const std::string file = fmt::format("{}/depute-run{}", folder, platform::program_suffix);
+    const std::string file = folder + "/depute-run";
     if (!folder.empty() && platform::is_program(file)) return file;
   }
   return {};

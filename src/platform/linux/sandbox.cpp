@@ -50,7 +50,8 @@ void allow(int rules, const char* path, std::uint64_t rights) {
 void take_file_system(const std::string& folder) {
   const long version = landlock_version();
   if (version < 1) return;
-  const landlock_ruleset_attr handled{.handled_access_fs = writing_rights(version)};
+  landlock_ruleset_attr handled{};  // newer kernels have more fields
+  handled.handled_access_fs = writing_rights(version);
   const auto rules = static_cast<int>(syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0));
   if (rules < 0) return;
   allow(rules, folder.c_str(), handled.handled_access_fs);

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "platform/posix/system_parts.h"
 
 namespace depute::platform {
-
-const std::string_view program_suffix;
 
 std::string file_of_code(const void* function) {
   Dl_info info{};

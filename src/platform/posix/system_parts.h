@@ -1,4 +1,4 @@
-// What the files in posix/ need of one system, Linux or macOS.
+// Declares what the files in posix/ call and each system does in its own way: linux/ has the functions for Linux.
 //
 //   if (!open_socket_pair(ends)) return std::unexpected(last_error());
 #pragma once

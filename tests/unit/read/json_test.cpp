@@ -89,5 +89,15 @@ TEST(Json, NamesItsLimits) {
   EXPECT_THAT(status.error().str(), HasSubstr("limit list_elements is 2"));
 }
 
+// The environment raises the limits of what the user reads, not those of a worker's answers.
+TEST(Json, SaysHowToRaiseALimitOnlyIfItCanBeRaised) {
+  ReadLimits limits;
+  limits.json_depth = 3;
+  EXPECT_EQ(parse("[[[[]]]]", limits).error().hint, "");
+  limits = read_limits().value();
+  limits.json_depth = 3;
+  EXPECT_THAT(parse("[[[[]]]]", limits).error().hint, HasSubstr("DEPUTE_LIMITS=json_depth=NUMBER"));
+}
+
 }  // namespace
 }  // namespace depute
