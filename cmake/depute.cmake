@@ -5,14 +5,19 @@ target_include_directories(depute_options INTERFACE ${PROJECT_SOURCE_DIR}/includ
                            ${PROJECT_SOURCE_DIR})
 target_compile_options(depute_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
                                                 -Wno-missing-field-initializers)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(depute_options INTERFACE -fsigned-char)  # as on x86-64: no code path differs
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 gives these two for inlined copies of std::string that are in order.
   # Its garbage collector takes a tenth of its time, to save some 300 MB.
   target_compile_options(depute_options INTERFACE -Wno-restrict -Wno-stringop-overread --param=ggc-min-heapsize=1000000)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # libstdc++ 12's own std::stable_sort uses a function that C++23 deprecates.
-  target_compile_options(depute_options INTERFACE -Wno-deprecated-declarations)
+  # libstdc++ 12's own std::stable_sort uses a function that C++23 deprecates. __COUNTER__ is everywhere, and a
+  # standard only of late.
+  target_compile_options(depute_options INTERFACE -Wno-deprecated-declarations -Wno-unknown-warning-option
+                                                  -Wno-c2y-extensions)
 endif()
 # What release builds and wheels have beside the code: tests/python/house/test_hardening.py reads it from the binaries.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT DEPUTE_SANITIZE)

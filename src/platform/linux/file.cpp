@@ -11,10 +11,11 @@
 #include <filesystem>
 
 #include "platform/file_system.h"
-#include "platform/mapping.h"
 #include "platform/posix/system_parts.h"
 
 namespace depute::platform {
+
+const int whole_file_flag = MAP_POPULATE;
 
 std::int64_t modified_time(const struct stat& info) {
   return std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
@@ -48,17 +49,6 @@ std::error_code exchange_files(const std::string& a, const std::string& b) {
 std::string path_of(const File& folder) {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder.handle()), error).string();
-}
-
-Expected<std::span<const std::byte>> map_file(const File& file, std::size_t size, bool whole) {
-  const int flags = MAP_PRIVATE | (whole ? MAP_POPULATE : 0);
-  void* address = mmap(nullptr, size, PROT_READ, flags, static_cast<int>(file.handle()), 0);
-  if (address == MAP_FAILED) return std::unexpected(last_error());
-  return std::span(static_cast<const std::byte*>(address), size);
-}
-
-void unmap(std::span<const std::byte> bytes) {
-  munmap(const_cast<std::byte*>(bytes.data()), bytes.size());
 }
 
 }  // namespace depute::platform

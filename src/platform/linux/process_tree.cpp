@@ -2,8 +2,6 @@
 #include "platform/process_tree.h"
 
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
@@ -49,16 +47,6 @@ bool has_in_environment(ProcessId id, const std::string& line) {
   std::ifstream file("/proc/" + std::to_string(id) + "/environ", std::ios::binary);
   const std::string all(std::istreambuf_iterator<char>(file), {});
   return all.find(line + '\0') != std::string::npos;
-}
-
-bool has_left_group(ProcessId id) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         getpgid(static_cast<pid_t>(id)) != getpgrp();
-}
-
-void reap(ProcessId id) {
-  waitpid(static_cast<pid_t>(id), nullptr, WNOHANG);
 }
 
 }  // namespace depute::platform

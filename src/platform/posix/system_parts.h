@@ -1,4 +1,4 @@
-// Declares what the files in posix/ call and each system does in its own way: linux/ has the functions for Linux.
+// Declares what the files in posix/ call and each system does in its own way: linux/ has the functions for Linux, macos/ those for macOS.
 //
 //   if (!open_socket_pair(ends)) return std::unexpected(last_error());
 #pragma once
@@ -18,6 +18,9 @@ inline std::error_code last_error() {
 }
 
 std::int64_t modified_time(const struct stat& info);  // nanoseconds since 1970
+
+// Flags of mmap() that read the whole file at once.
+extern const int whole_file_flag;
 
 // Open two descriptors that no other program inherits.
 bool open_pipe(std::array<int, 2>& ends);
