@@ -12,8 +12,9 @@ def configured(system="Linux", address_bytes=8, byte_order="LITTLE_ENDIAN"):
     return subprocess.run(["cmake", *settings, "-P", ROOT / "cmake/platform.cmake"], capture_output=True, text=True)
 
 
-def test_a_platform_with_all_that_is_needed():
-    assert configured().returncode == 0
+@pytest.mark.parametrize("system", ["Linux", "Windows"])
+def test_a_platform_with_all_that_is_needed(system):
+    assert configured(system=system).returncode == 0
 
 
 @pytest.mark.parametrize(
