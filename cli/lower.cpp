@@ -46,7 +46,7 @@ Result<std::string> default_output(const CompileOptions& options) {
   const std::string& first = options.input.empty() ? options.methods[0].second : options.input;
   if (first == "-") return failure("usage", "-o", "a model from standard input needs -o FILE");
   const std::string_view ending = options.bundle.empty() ? ".pte" : bundle_ending;
-  std::string output = std::filesystem::path(first).replace_extension(ending).string();
+  std::string output = std::filesystem::path(first).replace_extension(ending).generic_string();
   if (output != first) return output;
   return failure("usage", "MODEL", fmt::format("'{}' is the name of an output file", first),
                  "give the .pt2 file that it was lowered from, or another output with -o");

@@ -578,7 +578,7 @@ std::string target_path(const std::string& path, const std::string& target) {
   std::filesystem::path file(path);
   return (file.parent_path() /
           fmt::format("{}.{}{}", file.stem().string(), target, file.extension().string()))
-      .string();
+      .generic_string();
 }
 
 namespace {
@@ -616,7 +616,8 @@ CompileOptions options_of(const CompileOptions& all, const Target& target) {
   }
   for (std::string& report : options.reports) report = target_path(report, target.name);
   if (options.ptd.empty())
-    options.ptd.push_back({.path = std::filesystem::path(all.output).replace_extension(".ptd").string()});
+    options.ptd.push_back(
+        {.path = std::filesystem::path(all.output).replace_extension(".ptd").generic_string()});
   return options;
 }
 

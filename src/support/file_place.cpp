@@ -18,7 +18,7 @@ FilePlace place_of_path(const std::string& path) {
   std::error_code failure;
   fs::path clean = fs::absolute(path, failure);
   if (!failure) clean = fs::weakly_canonical(clean, failure);
-  return {platform::info_of(path).value_or(platform::FileInfo()), failure ? path : clean.string()};
+  return {platform::info_of(path).value_or(platform::FileInfo()), failure ? path : clean.generic_string()};
 }
 
 FilePlace place_of_stream(int number) {

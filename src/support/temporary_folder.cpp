@@ -47,7 +47,7 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view name) {
   std::error_code error;
   const fs::path place = fs::temp_directory_path(error);
   if (error) return failure("write", "TMPDIR", error.message());
-  std::string path = fs::absolute(place / (std::string(name) + "-XXXXXX")).string();
+  std::string path = fs::absolute(place / (std::string(name) + "-XXXXXX")).generic_string();
   const auto held = delay_signals();
   error = platform::create_unique_folder(path);
   if (error) return failure("write", path, error.message());

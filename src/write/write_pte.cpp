@@ -321,7 +321,7 @@ Result<std::map<std::string, std::vector<PtdEntry>>> split_files(
 
 std::string external_path(const std::string& path, const std::string& tag) {
   std::filesystem::path file(path);
-  return (file.parent_path() / fmt::format("{}_{}.ptd", file.stem().string(), tag)).string();
+  return (file.parent_path() / fmt::format("{}_{}.ptd", file.stem().string(), tag)).generic_string();
 }
 
 namespace {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the golden tests below this folder: small programs in text form with the whole output expected of one step.
 
-    run.py [--depute PATH] [--update] [FILTER...]     only files whose path contains one of the FILTERs
+    run.py [--depute PATH] [--runner WORDS] [--update] [FILTER...]     only files whose path contains one of the FILTERs
 
 A test is a file like
 
@@ -56,6 +56,13 @@ PLACE = re.compile(r"<stdin>:(\d+):\d+: (.*)")
 TIMEOUT_SECONDS = 120
 
 
+def run_program(words, **options):
+    """All that it prints byte for byte: line ends are those that the program writes."""
+    result = subprocess.run(words, timeout=TIMEOUT_SECONDS, **options)
+    texts = [(printed or b"").decode() for printed in (result.stdout, result.stderr)]
+    return subprocess.CompletedProcess(words, result.returncode, *texts)
+
+
 class Test:
     def __init__(self, path):
         self.path = path
@@ -72,13 +79,11 @@ class Test:
     def execute(self, tool, command_line):
         if self.run.group(1).startswith("depute "):
             return self.execute_commands(command_line)
-        return subprocess.run(
-            [tool, *shlex.split(self.run.group(1))],
-            input=self.input,
+        return run_program(
+            [*tool, *shlex.split(self.run.group(1))],
+            input=self.input.encode(),
             capture_output=True,
-            text=True,
             cwd=self.path.parent,
-            timeout=TIMEOUT_SECONDS,
         )
 
     def execute_commands(self, command_line):
@@ -90,14 +95,12 @@ class Test:
             for name, text in zip(names_and_texts[0::2], names_and_texts[1::2]):
                 pathlib.Path(folder, name).write_text(text)
             for command in commands:
-                result = subprocess.run(
-                    [command_line, *shlex.split(command)[1:]],
+                result = run_program(
+                    [*command_line, *shlex.split(command)[1:]],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
-                    text=True,
                     cwd=folder,
-                    timeout=TIMEOUT_SECONDS,
                 )
                 output += f"$ {command}\n" if len(commands) > 1 else ""
                 output += result.stdout
@@ -160,11 +163,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = ROOT / "build/release/tests/text/tool/depute-text"
     parser.add_argument("--depute", default=default, metavar="PATH", help="the depute-text program")
+    parser.add_argument("--runner", default="", metavar="WORDS", help="what runs a program of another platform: wine, for example")
     parser.add_argument("--update", action="store_true", help="write the actual output into the tests")
     parser.add_argument("filters", nargs="*", metavar="FILTER")
     options = parser.parse_args()
     tool = pathlib.Path(options.depute).resolve()
-    command_line = tool.parents[3] / "depute"  # of the same build, which makes both
+    command_line = (tool.parents[3] / "depute").with_suffix(tool.suffix)  # of the same build, which makes both
+    runner = shlex.split(options.runner)
     for program in (tool, command_line):
         if not program.is_file():
             sys.exit(f"error: no program {program}; build the target depute_text or give --depute")
@@ -176,7 +181,7 @@ def main():
     if not tests:
         sys.exit("error: no tests match")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(lambda test: check(test, tool, command_line, options.update), tests))
+        outcomes = list(pool.map(lambda test: check(test, [*runner, tool], [*runner, command_line], options.update), tests))
 
     failures = 0
     for test, (complaint, updated) in zip(tests, outcomes):

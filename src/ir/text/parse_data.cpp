@@ -219,7 +219,7 @@ Result<StoragePtr> Parser::file() {
   std::shared_ptr<const MappedFile>& mapped = files_[name];
   if (mapped == nullptr) {
     const auto path = std::filesystem::path(in_.file_name()).parent_path() / name;
-    auto opened = MappedFile::open(path.string());
+    auto opened = MappedFile::open(path.generic_string());
     if (!opened) return in_.fault_at(position, opened.error().str());
     mapped = *std::move(opened);
   }

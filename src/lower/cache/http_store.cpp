@@ -87,7 +87,7 @@ class HttpStore : public ResultStore {
   Result<std::shared_ptr<const MappedFile>> find(const std::string& name) override {
     if (is_given_up_) return nullptr;
     TRY(const TemporaryFolder folder, TemporaryFolder::create("depute-cache"));
-    const std::string path = fs::path(folder.path()) / name;
+    const std::string path = folder.path() + '/' + name;
     TRY(const int status, ask(name, {}, path));
     if (status == 404 || status == 410) return nullptr;
     if (status != 200) return refused(status);
@@ -100,7 +100,7 @@ class HttpStore : public ResultStore {
   Status keep(const std::string& name, const std::function<Status(Output&)>& write) override {
     if (is_given_up_ || is_read_only_) return {};
     TRY(const TemporaryFolder folder, TemporaryFolder::create("depute-cache"));
-    const std::string path = fs::path(folder.path()) / name;
+    const std::string path = folder.path() + '/' + name;
     TRY(OutputFile out, OutputFile::create(path));
     TRY_STATUS(write(out));
     if (out.position() > limits_.max_entry_bytes)
@@ -108,7 +108,7 @@ class HttpStore : public ResultStore {
                      fmt::format("a result of {} bytes exceeds {} bytes, the limit for a server",
                                  out.position(), limits_.max_entry_bytes));
     TRY_STATUS(out.commit());
-    TRY(const int status, ask(name, path, "/dev/null"));
+    TRY(const int status, ask(name, path, path + ".answer"));
     if (status >= 200 && status < 300) return {};
     is_read_only_ = status != 413;  // too large: another entry may not be
     return refused(status);
@@ -126,7 +126,7 @@ class HttpStore : public ResultStore {
         "silent\nshow-error\nfail\ngloboff\nnetrc-optional\nproto = \"=http,https\"\nconnect-timeout = {}\n"
         "max-time = {}\nmax-filesize = {}\nwrite-out = \"\\n{}%{{http_code}}\\n\"\nurl = {}\noutput = {}\n",
         std::min(limits_.connect, limits_.transfer).count(), limits_.transfer.count(),
-        limits_.max_entry_bytes, status_word, config_value((fs::path(url_) / name).string()),
+        limits_.max_entry_bytes, status_word, config_value((fs::path(url_) / name).generic_string()),
         config_value(output));
     if (!upload.empty()) text += fmt::format("upload-file = {}\n", config_value(upload));
     if (!header_.empty()) text += fmt::format("header = {}\n", config_value(header_));

@@ -25,7 +25,7 @@ bool is_url(std::string_view text) {
 }  // namespace
 
 std::string ResultStore::place_of(const std::string& name) const {
-  return std::filesystem::path(place_) / name;
+  return (std::filesystem::path(place_) / name).generic_string();
 }
 
 Result<std::unique_ptr<ResultStore>> open_store(const CacheOptions& options) {

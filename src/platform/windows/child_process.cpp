@@ -219,6 +219,7 @@ void kill_process(ProcessId id) {
 
 void kill_group(ProcessId leader) {
   TerminateJobObject(handle_of(child_of(leader).job), killed_code + kill_signal);
+  kill_process(leader);
 }
 
 std::optional<Ending> ending_of(ProcessId id) {

@@ -143,6 +143,8 @@ Expected<File> File::open_folder(const std::string& path) {
 }
 
 Expected<File> File::open_in(const File& folder, const std::string& name) {
+  if (name.find_first_of("\\/:") != name.npos)
+    return std::unexpected(std::make_error_code(std::errc::invalid_argument));
   auto file = opened(path_of(folder) + '/' + name, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT);
   const bool leads_away = file && is_link(handle_of(*file));
   return leads_away ? std::unexpected(std::make_error_code(std::errc::too_many_symbolic_link_levels))

@@ -31,6 +31,7 @@
 #include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
+#include "platform/standard_streams.h"
 #include "tests/text/tool/partition.h"
 #include "tests/text/tool/payload.h"
 #include "tests/text/tool/size.h"
@@ -307,6 +308,7 @@ int usage() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!depute::platform::fill_standard_streams()) return 1;
   auto verb = argc < 2 ? verbs.end() : std::ranges::find(verbs, std::string_view(argv[1]), &Verb::name);
   if (verb == verbs.end()) return usage();
   std::string text{std::istreambuf_iterator<char>(std::cin), {}};
