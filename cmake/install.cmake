@@ -5,6 +5,10 @@ if(DEPUTE_SANITIZE)
   return()  # a library with a sanitizer in it is of no use to others
 endif()
 include(GNUInstallDirs)
+if(WIN32)  # has no list of patterns for what a library exports: the program alone is installed
+  install(TARGETS depute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  return()
+endif()
 include(CMakePackageConfigHelpers)
 
 get_property(parts GLOBAL PROPERTY DEPUTE_PARTS)

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <optional>
 
@@ -183,7 +184,7 @@ Value* cubic(Builder& b, Value* d, double a) {
 // sin(pi d) / (pi d) * sin(pi d / 3) / (pi d / 3) up to 3; then 0
 Value* lanczos(Builder& b, Value* d) {
   auto sinc = [&](double factor) {
-    Value* angle = b.call("aten.mul.Tensor", {d, M_PI * factor});
+    Value* angle = b.call("aten.mul.Tensor", {d, std::numbers::pi * factor});
     Value* ratio = b.call("aten.div.Tensor", {b.call("aten.sin.default", {angle}), angle});
     return b.call("aten.where.self", {b.call("aten.eq.Scalar", {d, 0}), 1, ratio});
   };

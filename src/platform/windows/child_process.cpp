@@ -18,6 +18,7 @@ constexpr DWORD pipe_bytes = 1 << 16;
 constexpr std::size_t max_sent =
     1 << 12;  // at once: a pipe that does not wait takes all of a text or nothing
 constexpr std::chrono::milliseconds between_looks{1};
+constexpr DWORD killed_code = 0xE0000000 + kill_signal;  // exit code of killed programs, which no other has
 
 struct Child {
   File process;
@@ -129,11 +130,11 @@ std::optional<int> signal_of(DWORD code) {
     case STATUS_ACCESS_VIOLATION:
     case STATUS_STACK_OVERFLOW:
       return 11;
+    case killed_code:
+      return kill_signal;
     default:
-      break;
+      return std::nullopt;
   }
-  if (code > killed_code && code < killed_code + 64) return static_cast<int>(code - killed_code);
-  return std::nullopt;
 }
 
 Ending ending_of_code(DWORD code) {
@@ -214,11 +215,11 @@ Expected<ProcessId> start_program(const ProgramStart& start) {
 void limit_files(ProcessId, std::uint64_t) {}
 
 void kill_process(ProcessId id) {
-  TerminateProcess(handle_of(child_of(id).process), killed_code + kill_signal);
+  TerminateProcess(handle_of(child_of(id).process), killed_code);
 }
 
 void kill_group(ProcessId leader) {
-  TerminateJobObject(handle_of(child_of(leader).job), killed_code + kill_signal);
+  TerminateJobObject(handle_of(child_of(leader).job), killed_code);
   kill_process(leader);
 }
 

@@ -66,10 +66,10 @@ void ignore_signal(int number) {
   if (number == interrupt_signal) SetConsoleCtrlHandler(nullptr, TRUE);
 }
 
+// With the exit code that shells have for it elsewhere, or that Windows has for Ctrl-C.
 void end_by_default(int number) {
-  TerminateProcess(GetCurrentProcess(), number == interrupt_signal
-                                            ? STATUS_CONTROL_C_EXIT
-                                            : killed_code + static_cast<DWORD>(number));
+  const DWORD code = number == interrupt_signal ? STATUS_CONTROL_C_EXIT : 128 + static_cast<DWORD>(number);
+  TerminateProcess(GetCurrentProcess(), code);
   __builtin_unreachable();
 }
 

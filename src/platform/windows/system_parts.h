@@ -34,7 +34,4 @@ inline File file_of(HANDLE handle) {
 // The handle of a standard stream: 0, 1 or 2.
 HANDLE standard_handle(int number);
 
-// Ends a process as if this signal had killed it: ending_of() then returns the signal.
-inline constexpr DWORD killed_code = 0xE0000000;
-
 }  // namespace depute::platform
