@@ -177,7 +177,7 @@ using Status = Result<void>;
 // DEPUTE_TRY(auto x, f()): declares x with f()'s value, or returns f()'s Diagnostic from the enclosing
 // function.
 #define DEPUTE_TRY(declaration, ...) \
-  DEPUTE_TRY_(DEPUTE_CONCAT(depute_try_, __LINE__), declaration, __VA_ARGS__)
+  DEPUTE_TRY_(DEPUTE_CONCAT(depute_try_, __COUNTER__), declaration, __VA_ARGS__)
 
 // DEPUTE_TRY_STATUS(f()): returns f()'s Diagnostic from the enclosing function if the Status f() failed.
 #define DEPUTE_TRY_STATUS(...)                                     \

@@ -1,6 +1,8 @@
 #include "lower/weights/constant.h"
 
 #include <cstring>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include <gmock/gmock.h>
