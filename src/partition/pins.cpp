@@ -36,8 +36,15 @@ bool is_in_module(const Node& node, std::string_view path) {
   return node.source != nullptr && is_below(node.source->module_path.str(), path);
 }
 
-// Matches breadth first, since backtracking is exponential for some expressions. Rejects features that
-// breadth-first matching lacks or that make the automaton large.
+// libstdc++ matches breadth first if it is told to, since backtracking is exponential for some expressions. libc++
+// gives up such a match.
+#ifdef __GLIBCXX__
+constexpr auto regex_syntax = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
+#else
+constexpr auto regex_syntax = std::regex_constants::ECMAScript;
+#endif
+
+// Rejects features that breadth-first matching lacks or that make the automaton large.
 Result<std::regex> compile_regex(std::string_view text) {
   const auto fault = [&](std::string_view message) {
     return failure("usage", fmt::format("name:{}", text), message, "like relu_[0-9]+|gelu.*");
@@ -46,8 +53,7 @@ Result<std::regex> compile_regex(std::string_view text) {
     return fault(fmt::format("the expression is longer than max_pin_regex ({} characters)", max_pin_regex));
   if (text.find('{') != std::string_view::npos) return fault("repetition counts in braces are not supported");
   try {
-    return std::regex(text.begin(), text.end(),
-                      std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
+    return std::regex(text.begin(), text.end(), regex_syntax);
   } catch (const std::regex_error& failure) {
     return fault(fmt::format("invalid regular expression: {}", failure.what()));
   }

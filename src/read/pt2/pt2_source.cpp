@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <optional>
 
 namespace depute {
@@ -49,11 +48,24 @@ std::optional<Frame> parse_frame(std::string_view text, std::string_view behind)
   return frame;
 }
 
-// Removes and returns the last line of the text. memrchr, because string_view::rfind scans bytewise and
+// Returns where the last line starts. Searches forward in blocks, because string_view::rfind scans bytewise and
 // traces are a third of a file's text.
+std::size_t start_of_last_line(std::string_view text) {
+  constexpr std::size_t block = 64;
+  for (std::size_t from = text.size(); from > 0;) {
+    const std::size_t size = std::min(block, from);
+    from -= size;
+    const std::string_view part = text.substr(from, size);
+    std::size_t start = 0;
+    for (std::size_t end = part.find('\n'); end != part.npos; end = part.find('\n', start)) start = end + 1;
+    if (start > 0) return from + start;
+  }
+  return 0;
+}
+
+// Removes and returns the last line of the text.
 std::string_view take_last_line(std::string_view& text) {
-  const void* end = memrchr(text.data(), '\n', text.size());
-  const std::size_t start = end == nullptr ? 0 : static_cast<const char*>(end) - text.data() + 1;
+  const std::size_t start = start_of_last_line(text);
   const std::string_view line = text.substr(start);
   text = text.substr(0, start == 0 ? 0 : start - 1);
   return line;
