@@ -17,7 +17,9 @@ add_library(depute_shared SHARED ${objects})
 set(exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 # The archives add nothing to the objects but the libraries of others that these need.
 target_link_libraries(depute_shared PRIVATE ${parts})
-target_link_options(depute_shared PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  target_link_options(depute_shared PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
+endif()
 set_target_properties(depute_shared PROPERTIES OUTPUT_NAME depute EXPORT_NAME depute LINK_DEPENDS ${exports}
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -3,8 +3,8 @@
 #
 #   cmake -D CMAKE_SYSTEM_NAME=Linux -D CMAKE_SIZEOF_VOID_P=4 -D CMAKE_CXX_BYTE_ORDER=LITTLE_ENDIAN -P cmake/platform.cmake
 set(refusals "")
-if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Windows)$")
-  list(APPEND refusals "the system is ${CMAKE_SYSTEM_NAME}, and src/platform has files for Linux and Windows")
+if(NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Windows|Darwin)$")
+  list(APPEND refusals "the system is ${CMAKE_SYSTEM_NAME}, and src/platform has files for Linux, macOS and Windows")
 endif()
 if(NOT CMAKE_SIZEOF_VOID_P EQUAL 8)
   math(EXPR bits "8 * ${CMAKE_SIZEOF_VOID_P}")

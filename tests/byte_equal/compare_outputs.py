@@ -2,11 +2,14 @@
 
     .venv/bin/python tests/byte_equal/compare_outputs.py --depute OLD --save before.json
     .venv/bin/python tests/byte_equal/compare_outputs.py --depute NEW --compare before.json
+    python3 tests/byte_equal/compare_outputs.py --depute build/x86_64-windows-gnu/depute.exe --runner wine64 --against build/release/depute --only tests/
 
 The inputs are all models of the tests (build/models, tests/models/samples), all programs of the text tests, and programs of one
 operator each, made at random from the op table's schemas (tests/one_op), with sizes that are fixed and that vary. Each is lowered
 without a backend and for XNNPACK. Hashed are the .pte file, the program as text before memory is planned, the report, and what is
 printed, errors included. The list of operators is kept in the saved file, so that new ones change nothing.
+
+--against hashes the outputs of another program at once, in place of saved ones. --runner names what runs a program of another platform.
 
 Exit code 1 and a list of the inputs that differ, if any do. --keep writes both outputs of these to a folder.
 """
@@ -17,6 +20,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -100,11 +104,12 @@ def hash_of(*parts):
 def outputs(depute, path, backend, folder):
     """What one call of `depute lower` makes, by name."""
     pte, report = Path(folder, "out.pte"), Path(folder, "report.json")
-    command = [depute, "lower", str(path), *backend, "--jobs", "1", "-o", str(pte), "--report", str(report)]
+    command = [*depute, "lower", str(path), *backend, "--jobs", "1", "-o", str(pte), "--report", str(report)]
     is_small = path.stat().st_size < 1 << 20
     if is_small:
         command += ["--dump-after", "lower"]
-    done = subprocess.run(command, capture_output=True, cwd=folder, timeout=SECONDS, env={**os.environ, "LC_ALL": "C"})
+    seconds = SECONDS * 10 if len(depute) > 1 else SECONDS  # an emulator takes its time
+    done = subprocess.run(command, capture_output=True, cwd=folder, timeout=seconds, env={**os.environ, "LC_ALL": "C"})
     made = {"code": str(done.returncode).encode(), "printed": TIMES.sub(b"", done.stdout + done.stderr).replace(folder.encode(), b"")}
     for file in sorted(Path(folder).iterdir()):
         data = file.read_bytes()
@@ -137,6 +142,8 @@ def main():
     parser.add_argument("--depute-text", default=str(ROOT / "build/release/tests/text/tool/depute-text"), help="lists the operators, with --save")
     parser.add_argument("--save", metavar="FILE")
     parser.add_argument("--compare", metavar="FILE")
+    parser.add_argument("--against", metavar="DEPUTE", help="compare with what this program makes now")
+    parser.add_argument("--runner", default="", metavar="WORDS", help="what runs a program of another platform")
     parser.add_argument("--programs", type=int, default=6, help="random programs of each operator")
     parser.add_argument("--every", type=int, default=1, help="take one model in so many")
     parser.add_argument("--only", default="", help="inputs whose path contains this")
@@ -145,17 +152,24 @@ def main():
     parser.add_argument("--old", help="the program that made the saved hashes, for --keep")
     options = parser.parse_args()
     saved = json.loads(Path(options.compare).read_text()) if options.compare else None
-    names = saved["ops"] if saved else op_names(options.depute_text)
-    if not PROGRAMS.exists():
+    names = saved["ops"] if saved else [] if options.against else op_names(options.depute_text)
+    if names and not PROGRAMS.exists():
         write_programs(names, saved["programs"] if saved else options.programs)
-    paths = [p for p in inputs(options) if options.only in str(p)]
-    depute = shutil.copy(options.depute, tempfile.mkdtemp())  # a build may replace the program meanwhile
+    paths = [p for p in inputs(options) if options.only in str(p.relative_to(ROOT))]
 
-    def hashes(path):
-        return str(path.relative_to(ROOT)), [{name: hash_of(data) for name, data in made.items()} for made in all_outputs(depute, path)]
+    def all_hashes(depute):
+        def hashes(path):
+            return str(path.relative_to(ROOT)), [{name: hash_of(data) for name, data in made.items()} for made in all_outputs(depute, path)]
 
-    with ThreadPoolExecutor(options.jobs) as pool:
-        found = dict(pool.map(hashes, paths))
+        with ThreadPoolExecutor(options.jobs) as pool:
+            return dict(pool.map(hashes, paths))
+
+    copy = shutil.copy(options.depute, tempfile.mkdtemp())  # a build may replace the program meanwhile
+    depute = [*shlex.split(options.runner), copy]
+    found = all_hashes(depute)
+    if options.against:
+        saved = {"hashes": all_hashes([str(Path(options.against).resolve())])}
+        options.old = options.old or options.against
     if options.save:
         Path(options.save).write_text(json.dumps({"ops": names, "programs": options.programs, "hashes": found}))
     differing = [name for name in found if saved and saved["hashes"].get(name, found[name]) != found[name]]
@@ -163,7 +177,7 @@ def main():
         parts = {part for old, new in zip(saved["hashes"][name], found[name]) for part in {*old, *new} if old.get(part) != new.get(part)}
         print(f"{name}: {', '.join(sorted(parts))}")
         if options.keep and options.old:
-            keep(options.keep, "old", options.old, ROOT / name)
+            keep(options.keep, "old", [str(Path(options.old).resolve())], ROOT / name)
             keep(options.keep, "new", depute, ROOT / name)
     print(f"{len(found)} inputs, {len(differing)} differ")
     return 1 if differing else 0

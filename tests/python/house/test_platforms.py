@@ -12,7 +12,7 @@ def configured(system="Linux", address_bytes=8, byte_order="LITTLE_ENDIAN"):
     return subprocess.run(["cmake", *settings, "-P", ROOT / "cmake/platform.cmake"], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("system", ["Linux", "Windows"])
+@pytest.mark.parametrize("system", ["Linux", "Windows", "Darwin"])
 def test_a_platform_with_all_that_is_needed(system):
     assert configured(system=system).returncode == 0
 
