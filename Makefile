@@ -197,6 +197,16 @@ test-attacks:  ## hostile archives, options, workers, names, bounds and system f
 	.venv/bin/python tests/models/export_models.py
 	ATTACKS=all $(PYTHON_TESTS)/attacks tests/python/house/test_hardening.py
 
+test-platforms:  ## Linux on Arm, one file for every Linux, Windows and macOS: built, and tested by qemu and wine (PLATFORMS=NAME to choose)
+	@scripts/install_system.sh platforms
+	@scripts/build.sh release depute
+	@scripts/platforms/test.sh $(PLATFORMS)
+
+dist:  ## an archive of the program for each platform, with checksums and SBOM, in build/dist
+	@scripts/install_system.sh build
+	@scripts/build.sh release depute
+	@scripts/platforms/dist.sh $(PLATFORMS)
+
 sbom:  ## what the program contains of others, as build/depute.cdx.json (CycloneDX)
 	@scripts/install_system.sh build
 	@scripts/build.sh release depute
@@ -242,4 +252,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel runtime openvino arm fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-arm test-wheels test-cluster test-asan test-python-asan test-attacks sbom test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel runtime openvino arm fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-arm test-wheels test-cluster test-asan test-python-asan test-attacks test-platforms dist sbom test-tsan mutate bench screenshots format tidy clean

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and says nothing when none is.
 #
-#   install_system.sh build|wheel|test|arm|bench|format
+#   install_system.sh build|wheel|test|arm|platforms|bench|format
 #
 # build: what compiles the compiler and its unit tests.  wheel: and the Python package.  test: and what fuzzes it, and
 # the browser that opens the page of `--report FILE.html`, pkg-config, which finds the installed library, and curl, which
 # `--cache URL` runs.
 # arm: Vulkan's loader and a driver that needs no GPU, on which the tests of VGF run.
+# platforms: a compiler for 64-bit Arm, and what runs programs of Arm and of Windows.
 # bench: build, and google-benchmark.  format: clang-format and clang-tidy alone.
 set -euo pipefail
 
@@ -16,15 +17,17 @@ build=(cmake ninja-build ccache g++ python3-venv
 wheel=(python3-dev)
 test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf curl)
 arm=(libvulkan1 mesa-vulkan-drivers)
+platforms=(g++-aarch64-linux-gnu qemu-user-static wine64)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;
   wheel) packages=("${build[@]}" "${wheel[@]}") ;;
   test) packages=("${build[@]}" "${wheel[@]}" "${test[@]}") ;;
   arm) packages=("${arm[@]}") ;;
+  platforms) packages=("${build[@]}" "${platforms[@]}") ;;
   bench) packages=("${build[@]}" libbenchmark-dev) ;;
   format) packages=(clang-format-19 clang-tidy-19) ;;
-  *) echo "usage: $0 build|wheel|test|arm|bench|format" >&2; exit 2 ;;
+  *) echo "usage: $0 build|wheel|test|arm|platforms|bench|format" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg >/dev/null || ! command -v apt-get >/dev/null; then

@@ -2,9 +2,10 @@
 """Writes what the program contains of others as a CycloneDX list (SBOM): the Debian packages of the shared libraries that
 it loads, of the static ones that it links, and of the headers whose code is compiled into it.
 
-    sbom.py [--build build/release] [-o build/depute.cdx.json]
+    sbom.py [--build build/release] [--platform PLATFORM] [-o build/depute.cdx.json]
 
-Asks the build for what it used, and dpkg for whose that is, so that there is no list to keep.
+Asks the build for what it used, and dpkg for whose that is, so that there is no list to keep. For another platform,
+scripts/platforms/libraries.sh has written what it built.
 """
 
 import argparse
@@ -61,19 +62,26 @@ def licenses(package: str) -> list[str]:
     return sorted(set(re.findall(r"^License: *(\S.*)$", text, re.MULTILINE)))
 
 
-def sbom(build: Path) -> dict:
-    program = build / "depute"
-    version = lines(program, "--version")[0].split()[-1]
-    packages = packages_of(shared_libraries(program) | compiled_and_linked(build))
+def contents(build: Path, platform: str | None) -> dict[str, str]:
+    """{"deb/debian/NAME": version} of all that the program contains."""
+    if platform:
+        text = (ROOT / "build" / "platforms" / platform / "libraries" / "contents.txt").read_text()
+        return dict(line.split(" ", 1) for line in text.splitlines())
+    packages = packages_of(shared_libraries(build / "depute") | compiled_and_linked(build))
+    return {f"deb/debian/{name}": number for name, number in packages.items()}
+
+
+def sbom(build: Path, platform: str | None) -> dict:
+    version = lines(build / "depute", "--version")[0].split()[-1]
     components = [
         {
             "type": "library",
-            "name": name,
+            "name": Path(name).name,
             "version": number,
-            "purl": f"pkg:deb/debian/{name}@{number}",
-            "licenses": [{"license": {"name": each}} for each in licenses(name)],
+            "purl": f"pkg:{name}@{number}",
+            "licenses": [{"license": {"name": each}} for each in licenses(Path(name).name)],
         }
-        for name, number in sorted(packages.items())
+        for name, number in sorted(contents(build, platform).items())
     ]
     about = {"component": {"type": "application", "name": "depute", "version": version, "licenses": [{"license": {"id": "BSD-3-Clause"}}]}}
     return {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": about, "components": components}
@@ -82,9 +90,10 @@ def sbom(build: Path) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write what the program contains of others.")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--platform", help="another platform's program, by the name of its preset")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "build" / "depute.cdx.json")
     options = parser.parse_args()
-    document = sbom(options.build)
+    document = sbom(options.build, options.platform)
     options.output.write_text(json.dumps(document, indent=1) + "\n")
     print(f"{options.output}: {len(document['components'])} packages")
 

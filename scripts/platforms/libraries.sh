@@ -94,4 +94,11 @@ for header in nlohmann CLI flatbuffers xxhash.h; do
   cp -r "/usr/include/$header" "$prefix/include"
 done
 cp -r /usr/share/cmake "$prefix/share"
+
+# For scripts/sbom.py: what a program is made of.
+{
+  sed -n 's/^Source: /deb\/debian\//p; s/^Version: //p' "$work"/*.dsc | paste -d' ' - -
+  dpkg-query -W -f 'deb/debian/${Package} ${Version}\n' nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev
+  echo "pypi/ziglang $(cat build/zig/version)"
+} >"$prefix/contents.txt"
 touch "$prefix/.complete"

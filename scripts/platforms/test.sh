@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Builds Depute for other platforms and runs its tests as far as this machine can: those of Arm by qemu, of Windows by
+# wine. Outputs must be byte for byte those of build/release/depute. Prints a line for each platform.
+#
+#   test.sh [PLATFORM...]     one of CMakePresets.json; by default all
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+platforms=("$@")
+[ $# -gt 0 ] || platforms=(aarch64-linux-gnu x86_64-linux-musl aarch64-linux-musl x86_64-windows-gnu aarch64-macos)
+export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all
+max_bytes=10000000
+
+# What is asked of a program that is to be one file.
+check_one_file() {
+  local size
+  size=$(stat -c %s "$1")
+  [ "$size" -le $max_bytes ] || { echo "error: $1 has $size bytes, more than $max_bytes" >&2; return 1; }
+  ! readelf --dynamic "$1" | grep NEEDED || { echo "error: $1 needs these libraries" >&2; return 1; }
+}
+
+test_platform() {
+  local platform=$1 start=$SECONDS targets=(depute depute_text) tests=(-R '^(text|outputs)$')
+  scripts/platforms/libraries.sh "$platform"
+  case $platform in
+    aarch64-linux-gnu) targets=(all) tests=() ;;
+    aarch64-macos) targets=(depute) ;;
+  esac
+  scripts/build.sh "$platform" "${targets[@]}"
+  case $platform in
+    *-musl) check_one_file "build/$platform/depute" ;;
+  esac
+  if [ "$platform" != aarch64-macos ]; then
+    ctest --test-dir "build/$platform" --output-on-failure "${tests[@]}"
+  fi
+  report+=("$platform: $((SECONDS - start)) s, $(stat -c %s "build/$platform"/depute?(.exe)) bytes")
+}
+
+shopt -s extglob
+report=()
+for platform in "${platforms[@]}"; do test_platform "$platform"; done
+printf '%s\n' "${report[@]}"
