@@ -84,7 +84,7 @@ declare -A openssl=([x86_64-linux-musl]=linux-x86_64 [aarch64-linux-musl]=linux-
   CC="$zig/cc -target $platform" AR="$zig/ar" RANLIB="$zig/ranlib" ./Configure "${openssl[$platform]}" no-shared no-tests >/dev/null
   make -s build_generated >/dev/null
   # What SHA256() needs, by the names that the makefile has for this processor.
-  names=$(grep -oE '^crypto/(sha/libcrypto-lib-sha256[a-z0-9_-]*|libcrypto-lib-(mem_clr|[a-z0-9_]*cpuid|armcap|cryptlib))\.o(bj)?' Makefile |
+  names=$(grep -oE '^crypto/(sha/libcrypto-lib-sha256[a-z0-9_-]*|libcrypto-lib-(mem_clr|[a-z0-9_]*cpuid|armcap|cryptlib|ctype))\.o(bj)?' Makefile |
     sort -u)
   make -s -j"$(nproc)" $names
   "$zig/ar" rcs "$prefix/lib/libcrypto.a" $names
