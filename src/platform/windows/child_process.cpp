@@ -8,7 +8,7 @@
 
 #include "platform/programs.h"
 #include "platform/signals.h"
-#include "platform/windows/command_line.h"
+#include "platform/windows/start_words.h"
 #include "platform/windows/system_parts.h"
 
 namespace depute::platform {

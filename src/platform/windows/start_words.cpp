@@ -1,4 +1,4 @@
-#include "platform/windows/command_line.h"
+#include "platform/windows/start_words.h"
 
 #include <algorithm>
 #include <cstdlib>
