@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <regex>
 #include <set>
 
@@ -44,6 +45,17 @@ constexpr auto regex_syntax = std::regex_constants::ECMAScript | std::regex_cons
 constexpr auto regex_syntax = std::regex_constants::ECMAScript;
 #endif
 
+// The same words with every library.
+std::string_view regex_fault(std::regex_constants::error_type code) {
+  namespace kinds = std::regex_constants;
+  if (code == kinds::error_brack) return "mismatched [ and ]";
+  if (code == kinds::error_paren || code == kinds::error_badrepeat)
+    return "mismatched ( and ), or nothing before * or +";
+  if (code == kinds::error_range) return "a range in [ and ] whose end is before its start";
+  if (code == kinds::error_escape) return "an unknown character after \\";
+  return "a character class that is unknown, or too much";
+}
+
 // Rejects features that breadth-first matching lacks or that make the automaton large.
 Result<std::regex> compile_regex(std::string_view text) {
   const auto fault = [&](std::string_view message) {
@@ -52,10 +64,13 @@ Result<std::regex> compile_regex(std::string_view text) {
   if (text.size() > max_pin_regex)
     return fault(fmt::format("the expression is longer than max_pin_regex ({} characters)", max_pin_regex));
   if (text.find('{') != std::string_view::npos) return fault("repetition counts in braces are not supported");
+  for (std::size_t i = text.find('\\'); i < text.size() - 1; i = text.find('\\', i + 2))
+    if (std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0)
+      return fault("back-references are not supported");
   try {
     return std::regex(text.begin(), text.end(), regex_syntax);
   } catch (const std::regex_error& failure) {
-    return fault(fmt::format("invalid regular expression: {}", failure.what()));
+    return fault(fmt::format("invalid regular expression: {}", regex_fault(failure.code())));
   }
 }
 
