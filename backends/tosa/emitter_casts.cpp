@@ -51,7 +51,10 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
     return as(raw(Op::Cast, {from}, type, graph_.tensors[from.id].shape), from.order);
   };
   if (x.dtype == DType::Bool && is_float(dtype)) {
-    if (device_.profile == Profile::Floats) return select(x, number(1, dtype), number(0, dtype));
+    if (device_.profile == Profile::Floats) {
+      const Tensor zero = number(0, dtype), one = number(1, dtype);
+      return select(x, one, zero);
+    }
     return to(to(x, DType::I8), dtype);
   }
   if (x.dtype == DType::Bool) return to(x, dtype);
@@ -71,7 +74,8 @@ Tensor Emitter::cast(const Tensor& x, DType dtype) {
   // In the profile of floats integers cannot be moved into rows later.
   if (device_.profile == Profile::Floats && !weights::is_identity(x.order)) return cast(in_rows(x), dtype);
   const Tensor is_negative = compare(Op::Greater, number(0, x.dtype), x);
-  return to(select(is_negative, add(Op::Ceil, {x}), add(Op::Floor, {x})), dtype);
+  const Tensor floor = add(Op::Floor, {x}), ceil = add(Op::Ceil, {x});
+  return to(select(is_negative, ceil, floor), dtype);
 }
 
 // CAST has no way from i64 to floats: the sum of 16, 24 and 24 bits, with the sign.
@@ -87,7 +91,8 @@ Tensor Emitter::float_of_i64(const Tensor& x) {
   const auto part = [&](const Tensor& bits) { return cast(cast(bits, DType::I32), DType::F32); };
   const Tensor rest = add(Op::Add, {mul(part(low(shifted(24))), unit), part(low(size))});
   const Tensor sum = add(Op::Add, {mul(part(shifted(48)), unit * unit), rest});
-  return select(compare(Op::Greater, number(0), x), negate(sum), sum);
+  const Tensor opposite = negate(sum);
+  return select(compare(Op::Greater, number(0), x), opposite, sum);
 }
 
 Tensor Emitter::rounded(const Tensor& x, DType dtype) {

@@ -43,9 +43,12 @@ class Writer {
     }
     for (const TensorId id : graph_.outputs) outputs.push_back(name_of(id));
     const auto name = builder_.CreateString(graph_.name);
-    const auto block = wire::CreateBlock(builder_, name, builder_.CreateVector(ops),
-                                         builder_.CreateVector(tensors_), builder_.CreateVector(inputs),
-                                         builder_.CreateVector(outputs), builder_.CreateVector(shapes_));
+    const auto of_shapes = builder_.CreateVector(shapes_);
+    const auto of_outputs = builder_.CreateVector(outputs), of_inputs = builder_.CreateVector(inputs);
+    const auto of_tensors = builder_.CreateVector(tensors_);
+    const auto of_ops = builder_.CreateVector(ops);
+    const auto block =
+        wire::CreateBlock(builder_, name, of_ops, of_tensors, of_inputs, of_outputs, of_shapes);
     return wire::CreateRegion(builder_, name, builder_.CreateVector(std::vector{block}));
   }
 

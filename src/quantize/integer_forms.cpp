@@ -92,9 +92,9 @@ Replacement group_norm(Builder& b, const OpCall& call) {
   for (std::size_t i = 2; i < input.rank(); ++i) size = size * input.sizes[i];
   Value* groups = b.view(b.own(call.value("input")), {statistics[0], statistics[1], size});
   const Normed made = normed(b, groups, {-1}, call["eps"]);
-  Value* result =
-      scaled(b, b.view(made.value, input.sizes), by_channel(b, own_or_null(b, call, "weight"), input),
-             by_channel(b, own_or_null(b, call, "bias"), input));
+  Value* bias = by_channel(b, own_or_null(b, call, "bias"), input);
+  Value* weight = by_channel(b, own_or_null(b, call, "weight"), input);
+  Value* result = scaled(b, b.view(made.value, input.sizes), weight, bias);
   return std::vector<Value*>{result, b.view(made.mean, statistics), b.view(made.factor, statistics)};
 }
 
@@ -111,7 +111,8 @@ Replacement batch_norm(Builder& b, const OpCall& call) {
   Value* shift = b.call("aten.neg.default", {product(b, mean, factor)});
   if (Value* bias = own_or_null(b, call, "bias")) shift = b.call("aten.add.Tensor", {shift, bias});
   Value* x = b.own(call.value("input"));
-  std::vector<Value*> results = {scaled(b, x, by_channel(b, factor, input), by_channel(b, shift, input))};
+  shift = by_channel(b, shift, input);
+  std::vector<Value*> results = {scaled(b, x, by_channel(b, factor, input), shift)};
   while (results.size() < call.def().returns.size()) results.push_back(mean);
   return results;
 }

@@ -117,8 +117,8 @@ class ProgramBuilder {
     auto name = builder_.CreateString(method.name);
     Offset<et12::ContainerMetadata> container;
     if (!method.in_spec.empty() || !method.out_spec.empty()) {
-      container = et12::CreateContainerMetadata(builder_, builder_.CreateString(method.in_spec),
-                                                builder_.CreateString(method.out_spec));
+      auto out_spec = builder_.CreateString(method.out_spec), in_spec = builder_.CreateString(method.in_spec);
+      container = et12::CreateContainerMetadata(builder_, in_spec, out_spec);
     }
     auto values = build_values(method);
     auto inputs = builder_.CreateVector(method.inputs);
@@ -126,8 +126,8 @@ class ProgramBuilder {
     auto chains = build_chain(method);
     std::vector<Offset<et12::Operator>> operators;
     for (const PlanOperator& op : method.operators) {
-      operators.push_back(et12::CreateOperator(builder_, builder_.CreateSharedString(op.name),
-                                               builder_.CreateSharedString(op.overload)));
+      auto overload = builder_.CreateSharedString(op.overload), base = builder_.CreateSharedString(op.name);
+      operators.push_back(et12::CreateOperator(builder_, base, overload));
     }
     auto operators_vector = builder_.CreateVector(operators);
     auto delegates = build_delegates(method);
@@ -234,9 +234,10 @@ class ProgramBuilder {
       auto type = static_cast<et12::InstructionArguments>(instruction.kind);
       instructions.push_back(et12::CreateInstruction(builder_, type, build_arguments(method, instruction)));
     }
-    auto chain = et12::CreateChain(builder_, builder_.CreateVector(method.inputs),
-                                   builder_.CreateVector(method.outputs), builder_.CreateVector(instructions),
-                                   build_stack_traces(method.stack_traces));
+    auto traces = build_stack_traces(method.stack_traces);
+    auto instructions_vector = builder_.CreateVector(instructions);
+    auto outputs = builder_.CreateVector(method.outputs), inputs = builder_.CreateVector(method.inputs);
+    auto chain = et12::CreateChain(builder_, inputs, outputs, instructions_vector, traces);
     return builder_.CreateVector(&chain, 1);
   }
 
@@ -292,8 +293,9 @@ class ProgramBuilder {
       const SegmentLayout::DelegateData& data = layout_.delegates[delegate.index];
       auto location = data.is_inline ? et12::DataLocation::Inline : et12::DataLocation::Segment;
       auto processed = et12::CreateBackendDelegateDataReference(builder_, location, data.index);
-      delegates.push_back(et12::CreateBackendDelegate(builder_, builder_.CreateString(delegate.backend_id),
-                                                      processed, builder_.CreateVector(specs)));
+      auto specs_vector = builder_.CreateVector(specs);
+      auto id = builder_.CreateString(delegate.backend_id);
+      delegates.push_back(et12::CreateBackendDelegate(builder_, id, processed, specs_vector));
     }
     return builder_.CreateVector(delegates);
   }

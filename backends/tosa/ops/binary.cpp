@@ -137,8 +137,8 @@ Division divided_positive(Emitter& emit, const Tensor& a, const Tensor& b) {
   const Tensor rest = emit.add(Op::Sub, {first_rest, emit.mul(more, b)});
   const Tensor is_above = is_negative(emit, rest);
   const Tensor is_below = emit.compare(Op::GreaterEqual, rest, b);
-  const Tensor step =
-      emit.select(is_above, emit.number(-1, a.dtype), emit.select(is_below, one, emit.number(0, a.dtype)));
+  const Tensor up = emit.select(is_below, one, emit.number(0, a.dtype));
+  const Tensor step = emit.select(is_above, emit.number(-1, a.dtype), up);
   const Tensor correction = emit.add(Op::Add, {more, step});
   const Tensor is_known = emit.compare(Op::Equal, correction, correction);
   return {emit.select(is_known, emit.add(Op::Add, {first, correction}), first),
@@ -148,10 +148,12 @@ Division divided_positive(Emitter& emit, const Tensor& a, const Tensor& b) {
 Division divided(Emitter& emit, const Tensor& a, const Tensor& b, Rounded rounded) {
   Division result;
   if (is_float(a.dtype)) {
-    const Division positive = divided_positive(emit, emit.add(Op::Abs, {a}), emit.add(Op::Abs, {b}));
+    const Tensor divisor = emit.add(Op::Abs, {b}), dividend = emit.add(Op::Abs, {a});
+    const Division positive = divided_positive(emit, dividend, divisor);
     const Tensor below_zero = is_negative(emit, quotient(emit, a, b));  // also for a divisor of -0
-    result = {emit.select(below_zero, emit.negate(positive.whole), positive.whole),
-              emit.select(is_negative(emit, a), emit.negate(positive.rest), positive.rest)};
+    const Tensor whole = emit.select(below_zero, emit.negate(positive.whole), positive.whole);
+    const Tensor opposite = emit.negate(positive.rest);
+    result = {whole, emit.select(is_negative(emit, a), opposite, positive.rest)};
   } else {
     const Tensor whole = emit.add(Op::IntDiv, {a, b});
     result = {whole, emit.add(Op::Sub, {a, emit.mul(whole, b)})};
@@ -178,9 +180,8 @@ Check div_by_mode(Emitter& emit, const OpCall& call) {
   const Rounded rounded = call.text("rounding_mode") == "floor" ? Rounded::Down : Rounded::TowardsZero;
   if (is_float(a.dtype) && rounded == Rounded::TowardsZero) {
     const Tensor made = rounded_quotient(emit, a, b);
-    const Tensor whole =
-        emit.select(is_negative(emit, made), emit.add(Op::Ceil, {made}), emit.add(Op::Floor, {made}));
-    return result_of(emit, whole);
+    const Tensor floor = emit.add(Op::Floor, {made}), ceil = emit.add(Op::Ceil, {made});
+    return result_of(emit, emit.select(is_negative(emit, made), ceil, floor));
   }
   return result_of(emit, divided(emit, a, b, rounded).whole);
 }
@@ -241,7 +242,8 @@ Check where(Emitter& emit, const OpCall& call) {
   const DType dtype = emit.result_dtype();
   const Tensor condition = emit.cast(emit.input(call, "condition"), DType::Bool);
   const auto value = [&](std::string_view name) { return emit.cast(emit.operand(call, name, dtype), dtype); };
-  return emit.result(emit.select(condition, value("self"), value("other")));
+  const Tensor other = value("other"), self = value("self");
+  return emit.result(emit.select(condition, self, other));
 }
 
 // exp(y * log(|x|)). TOSA's POW is not defined for infinities and NaN. Of negative numbers there are whole powers.
@@ -260,7 +262,8 @@ Tensor power_of(Emitter& emit, const Tensor& x, const Tensor& y) {
   const Tensor is_least = emit.compare(Op::Equal, x, least);
   const Tensor is_minus_zero = emit.compare(Op::Equal, emit.add(Op::Reciprocal, {x}), least);
   const Tensor of_rest = emit.select(emit.add(Op::LogicalOr, {is_least, is_minus_zero}), positive, nan);
-  const Tensor of_odd = emit.select(is_whole(y), emit.negate(positive), of_rest);
+  const Tensor opposite = emit.negate(positive);
+  const Tensor of_odd = emit.select(is_whole(y), opposite, of_rest);
   const Tensor of_negative = emit.select(is_whole(emit.mul(y, 0.5)), positive, of_odd);
   const Tensor has_minus = emit.add(Op::LogicalOr, {is_negative(emit, x), is_minus_zero});
   return emit.select(has_minus, of_negative, positive);
@@ -275,7 +278,8 @@ Check power(Emitter& emit, const OpCall& call) {
   const double base = call["self"].is_number() ? call.number("self") : 0;
   if (base > 0 && base != 1)
     return result_of(emit, emit.add(Op::Exp, {emit.mul(wide("exponent"), std::log(base))}));
-  return result_of(emit, power_of(emit, wide("self"), wide("exponent")));
+  const Tensor exponent = wide("exponent"), self = wide("self");
+  return result_of(emit, power_of(emit, self, exponent));
 }
 
 // PyTorch gives the greatest where the bounds cross.
@@ -379,7 +383,8 @@ Check product_of_two(Emitter& emit, const OpCall& call) {
   for (WideOperand* operand : {&*a, &*b}) {
     if (!operand->integers) operand->scale = std::max(largest(operand->numbers), 1e-30) / 32767;
   }
-  const Tensor product = emit.mul(widened(emit, *a, a->scale), widened(emit, *b, b->scale));
+  const Tensor y = widened(emit, *b, b->scale), x = widened(emit, *a, a->scale);
+  const Tensor product = emit.mul(x, y);
   return emit.integer_result(
       emit.rescale(product, 0, result->dtype(), result->zero_point, a->scale * b->scale / result->scale),
       *result);

@@ -209,8 +209,8 @@ Check gather(Emitter& emit, const OpCall& call) {
   const std::int64_t size = x.shape[dim];
   const std::int64_t count = places.shape[dim];
   const std::int64_t rows = element_count(x.shape) / size;
-  const Tensor made = rows_at(emit, emit.reshape(emit.in_rows(turned), {rows, size, 1}),
-                              emit.reshape(emit.in_rows(turned_places), {rows, count}));
+  const Tensor of_rows = emit.reshape(emit.in_rows(turned_places), {rows, count});
+  const Tensor made = rows_at(emit, emit.reshape(emit.in_rows(turned), {rows, size, 1}), of_rows);
   return emit.result(emit.permute(emit.reshape(made, turned_places.shape), weights::inverse(order)));
 }
 

@@ -43,6 +43,13 @@ Tensor one_batch(Emitter& emit, const Tensor& x) {
   return emit.reshape(x, {1, x.shape[0], x.shape[1]});
 }
 
+// Multiplies [M, K] by [K, N].
+Tensor product_of_matrices(Emitter& emit, const Tensor& a, const Tensor& b,
+                           const ProductScales& scales = {}) {
+  const Tensor factor = one_batch(emit, b);
+  return product(emit, one_batch(emit, a), factor, scales);
+}
+
 Check linear(Emitter& emit, const OpCall& call) {
   const Tensor x = as_matrix(emit, emit.input(call, "input"));
   const Tensor weight = emit.input(call, "weight");
@@ -53,7 +60,7 @@ Check linear(Emitter& emit, const OpCall& call) {
     const Tensor bias = has_bias ? emit.input(call, "bias") : emit.zero_point(x.dtype);
     return emit.result(emit.reshape(by_pixels(emit, x, weight, bias), emit.result_shape()));
   }
-  Tensor made = product(emit, one_batch(emit, x), one_batch(emit, emit.permute(weight, {1, 0})));
+  Tensor made = product_of_matrices(emit, x, emit.permute(weight, {1, 0}));
   if (has_bias) made = emit.add(Op::Add, {made, emit.input(call, "bias")});
   return emit.result(emit.reshape(made, emit.result_shape()));
 }
@@ -62,10 +69,11 @@ Check mm(Emitter& emit, const OpCall& call) {
   const Tensor a = emit.input(call, "self");
   const Tensor b = emit.input(call, "mat2");
   DEPUTE_REFUSE_IF(check_floats(a));
-  if (emit.is_constant(b))
-    return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), emit.zero_point(a.dtype)));
-  return emit.result(
-      emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape()));
+  if (emit.is_constant(b)) {
+    const Tensor bias = emit.zero_point(a.dtype);
+    return emit.result(by_pixels(emit, a, emit.permute(b, {1, 0}), bias));
+  }
+  return emit.result(emit.reshape(product_of_matrices(emit, a, b), emit.result_shape()));
 }
 
 Check bmm(Emitter& emit, const OpCall& call) {
@@ -79,7 +87,7 @@ Check addmm(Emitter& emit, const OpCall& call) {
   const Tensor a = emit.input(call, "mat1");
   const Tensor b = emit.input(call, "mat2");
   DEPUTE_REFUSE_IF(check_floats(a));
-  Tensor made = emit.reshape(product(emit, one_batch(emit, a), one_batch(emit, b)), emit.result_shape());
+  Tensor made = emit.reshape(product_of_matrices(emit, a, b), emit.result_shape());
   if (call.number("alpha") != 1) made = emit.mul(made, call.number("alpha"));
   Tensor bias = emit.input(call, "self");
   if (call.number("beta") == 0) return emit.result(made);
@@ -99,8 +107,7 @@ Check linear_of_integers(Emitter& emit, const OpCall& call) {
   const Tensor x = as_matrix(emit, product_of.a);
   if (!emit.is_constant(product_of.b)) {
     if (!call["bias"].is_none()) return refuse_integers("a bias beside a weight that is no constant");
-    const Tensor made = product(emit, one_batch(emit, x), one_batch(emit, emit.permute(product_of.b, {1, 0})),
-                                product_of.scales);
+    const Tensor made = product_of_matrices(emit, x, emit.permute(product_of.b, {1, 0}), product_of.scales);
     return emit.integer_result(emit.reshape(made, emit.result_shape()), product_of.result);
   }
   const Tensor made = by_pixels(emit, x, product_of.b, product_of.bias, product_of.scales);
@@ -113,7 +120,7 @@ Check mm_of_integers(Emitter& emit, const OpCall& call) {
   DEPUTE_REFUSE_IF(find_integer_product(emit, call, "self", "mat2", "", {.dim = 1, .channels = out}, found));
   const Tensor made = emit.is_constant(found.b)
                           ? by_pixels(emit, found.a, emit.permute(found.b, {1, 0}), found.bias, found.scales)
-                          : product(emit, one_batch(emit, found.a), one_batch(emit, found.b), found.scales);
+                          : product_of_matrices(emit, found.a, found.b, found.scales);
   return emit.integer_result(emit.reshape(made, emit.result_shape()), found.result);
 }
 

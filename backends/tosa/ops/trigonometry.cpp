@@ -29,7 +29,8 @@ Tensor root(Emitter& emit, const Tensor& x) {
 
 // `size` with the sign of `x`.
 Tensor signed_as(Emitter& emit, const Tensor& x, const Tensor& size) {
-  return emit.select(emit.compare(Op::Greater, emit.number(0, x.dtype), x), emit.negate(size), size);
+  const Tensor opposite = emit.negate(size);
+  return emit.select(emit.compare(Op::Greater, emit.number(0, x.dtype), x), opposite, size);
 }
 
 // Takes numbers from 0 to infinity: pi/2 - atan(1/x) above tan(3 pi/8), pi/4 + atan((x - 1) / (x + 1)) above tan(pi/8), and
@@ -40,12 +41,12 @@ Tensor positive_arc_tangent(Emitter& emit, const Tensor& x) {
   const Tensor is_high = emit.compare(Op::Greater, x, emit.number(high, x.dtype));
   const Tensor is_middle = emit.compare(Op::Greater, x, emit.number(middle, x.dtype));
   const Tensor one = emit.number(1, x.dtype);
-  const Tensor reduced =
-      emit.select(is_high, emit.negate(emit.add(Op::Reciprocal, {x})),
-                  emit.select(is_middle, over(emit, minus(emit, x, one), plus(emit, x, one)), x));
-  const Tensor start =
-      emit.select(is_high, emit.number(pi / 2, x.dtype),
-                  emit.select(is_middle, emit.number(pi / 4, x.dtype), emit.number(0, x.dtype)));
+  const Tensor above = plus(emit, x, one), below = minus(emit, x, one);
+  const Tensor lower = emit.select(is_middle, over(emit, below, above), x);
+  const Tensor reduced = emit.select(is_high, emit.negate(emit.add(Op::Reciprocal, {x})), lower);
+  const Tensor zero = emit.number(0, x.dtype), eighth = emit.number(pi / 4, x.dtype);
+  const Tensor lower_start = emit.select(is_middle, eighth, zero);
+  const Tensor start = emit.select(is_high, emit.number(pi / 2, x.dtype), lower_start);
   const Tensor squared = emit.mul(reduced, reduced);
   // Taylor's series converges by 0.17 a step here.
   constexpr std::array factors = {1.0 / 17, -1.0 / 15, 1.0 / 13, -1.0 / 11, 1.0 / 9,
@@ -63,7 +64,8 @@ Tensor arc_tangent(Emitter& emit, const Tensor& x) {
 // (1 - x) * (1 + x)
 Tensor one_less_square(Emitter& emit, const Tensor& x) {
   const Tensor one = emit.number(1, x.dtype);
-  return emit.mul(minus(emit, one, x), plus(emit, one, x));
+  const Tensor sum = plus(emit, one, x), difference = minus(emit, one, x);
+  return emit.mul(difference, sum);
 }
 
 // atan(x / sqrt(1 - x^2))
@@ -72,7 +74,8 @@ Tensor arc_sine(Emitter& emit, const Tensor& x) {
 }
 
 Tensor arc_cosine(Emitter& emit, const Tensor& x) {
-  return minus(emit, emit.number(pi / 2, x.dtype), arc_sine(emit, x));
+  const Tensor sine = arc_sine(emit, x);
+  return minus(emit, emit.number(pi / 2, x.dtype), sine);
 }
 
 // log(1 + x) for x from 0 on, as log(u) * x / (u - 1) with u = 1 + x, which keeps the digits of small x.
@@ -102,7 +105,8 @@ Tensor hyperbolic_arc_sine(Emitter& emit, const Tensor& x) {
 Tensor hyperbolic_arc_cosine(Emitter& emit, const Tensor& x) {
   const Tensor one = emit.number(1, x.dtype);
   const Tensor above = minus(emit, x, one);
-  const Tensor product = emit.mul(root(emit, above), root(emit, plus(emit, x, one)));
+  const Tensor root_of_sum = root(emit, plus(emit, x, one));
+  const Tensor product = emit.mul(root(emit, above), root_of_sum);
   const Tensor usual = log_of_one_more(emit, plus(emit, above, product));
   const Tensor of_large = emit.add(Op::Add, emit.add(Op::Log, {x}), std::numbers::ln2);
   return emit.select(emit.compare(Op::Greater, x, emit.number(1e4, x.dtype)), of_large, usual);
@@ -112,7 +116,8 @@ Tensor hyperbolic_arc_cosine(Emitter& emit, const Tensor& x) {
 Tensor hyperbolic_arc_tangent(Emitter& emit, const Tensor& x) {
   const Tensor size = emit.add(Op::Abs, {x});
   const Tensor one = emit.number(1, x.dtype);
-  const Tensor ratio = over(emit, emit.mul(size, 2), minus(emit, one, size));
+  const Tensor rest = minus(emit, one, size);
+  const Tensor ratio = over(emit, emit.mul(size, 2), rest);
   return signed_as(emit, x, emit.mul(log_of_one_more(emit, ratio), 0.5));
 }
 

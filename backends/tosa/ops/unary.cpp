@@ -86,7 +86,8 @@ Tensor exp_minus_one(Emitter& emit, const Tensor& x) {
 
 Tensor expm1(Emitter& emit, const Tensor& x) {
   const Tensor near_zero = series(emit, x, {1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120});
-  return emit.select(is_below(emit, magnitude(emit, x), small), near_zero, exp_minus_one(emit, x));
+  const Tensor otherwise = exp_minus_one(emit, x);
+  return emit.select(is_below(emit, magnitude(emit, x), small), near_zero, otherwise);
 }
 
 Tensor silu(Emitter& emit, const Tensor& x) {
@@ -146,7 +147,8 @@ Tensor log10(Emitter& emit, const Tensor& x) {
 }
 
 Tensor tangent(Emitter& emit, const Tensor& x) {
-  return emit.mul(emit.add(Op::Sin, {x}), emit.add(Op::Reciprocal, {emit.add(Op::Cos, {x})}));
+  const Tensor divisor = emit.add(Op::Reciprocal, {emit.add(Op::Cos, {x})});
+  return emit.mul(emit.add(Op::Sin, {x}), divisor);
 }
 
 Tensor hyperbolic_cosine(Emitter& emit, const Tensor& x) {
@@ -159,7 +161,8 @@ Tensor hyperbolic_sine(Emitter& emit, const Tensor& x) {
   const Tensor near_zero = emit.mul(
       x, emit.add(Op::Add, series(emit, squared, {1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880}), 1));
   const Tensor twice = emit.add(Op::Sub, {emit.add(Op::Exp, {x}), emit.add(Op::Exp, {emit.negate(x)})});
-  return emit.select(is_below(emit, magnitude(emit, x), 1), near_zero, emit.mul(twice, 0.5));
+  const Tensor otherwise = emit.mul(twice, 0.5);
+  return emit.select(is_below(emit, magnitude(emit, x), 1), near_zero, otherwise);
 }
 
 // Halves go to the even neighbor.
@@ -176,7 +179,8 @@ Tensor round_to_even(Emitter& emit, const Tensor& x) {
 }
 
 Tensor is_infinite(Emitter& emit, const Tensor& x) {
-  return emit.compare(Op::Equal, magnitude(emit, x), emit.number(infinity, x.dtype));
+  const Tensor bound = emit.number(infinity, x.dtype);
+  return emit.compare(Op::Equal, magnitude(emit, x), bound);
 }
 
 // log(x / (1 - x))
@@ -199,7 +203,8 @@ Tensor hardswish(Emitter& emit, const Tensor& x) {
 
 Tensor truncate(Emitter& emit, const Tensor& x) {
   const Tensor is_negative = emit.compare(Op::Greater, emit.number(0, x.dtype), x);
-  return emit.select(is_negative, emit.add(Op::Ceil, {x}), emit.add(Op::Floor, {x}));
+  const Tensor floor = emit.add(Op::Floor, {x}), ceil = emit.add(Op::Ceil, {x});
+  return emit.select(is_negative, ceil, floor);
 }
 
 Tensor sign(Emitter& emit, const Tensor& given) {
@@ -234,7 +239,8 @@ Check gelu(Emitter& emit, const OpCall& call) {
   } else {
     curve = emit.add(Op::Erf, {emit.mul(x, std::numbers::sqrt2 / 2)});
   }
-  const Tensor made = emit.mul(emit.mul(x, 0.5), emit.add(Op::Add, curve, 1));
+  const Tensor factor = emit.add(Op::Add, curve, 1);
+  const Tensor made = emit.mul(emit.mul(x, 0.5), factor);
   return emit.result(emit.cast(made, emit.result_dtype()));
 }
 
@@ -289,8 +295,8 @@ Check elu(Emitter& emit, const OpCall& call) {
   const double scale = call.number("scale");
   const Tensor curve = exp_minus_one(emit, emit.mul(emit.clamp(x, -infinity, 0), call.number("input_scale")));
   const Tensor is_positive = emit.compare(Op::Greater, x, emit.number(0, x.dtype));
-  const Tensor made = emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale),
-                                  emit.mul(curve, call.number("alpha") * scale));
+  const Tensor otherwise = emit.mul(curve, call.number("alpha") * scale);
+  const Tensor made = emit.select(is_positive, scale == 1 ? x : emit.mul(x, scale), otherwise);
   return emit.result(emit.cast(made, emit.result_dtype()));
 }
 

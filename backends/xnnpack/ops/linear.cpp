@@ -54,7 +54,8 @@ void addmm(Emitter& emit, const OpCall& call) {
 }
 
 void mm(Emitter& emit, const OpCall& call) {
-  emit.result(multiply(emit, emit.input(call, "self"), emit.input(call, "mat2"), no_value));
+  const ValueId right = emit.input(call, "mat2"), left = emit.input(call, "self");
+  emit.result(multiply(emit, left, right, no_value));
 }
 
 void bmm(Emitter& emit, const OpCall& call) {

@@ -119,7 +119,7 @@ Replacement choose(Builder& b, const OpCall& call) {
 
   const Term x(b, reshape(b, b.own(call.value("input")), blocks.split));
   const auto extreme = [&](std::string_view op) {
-    return blocks.inside.empty() ? x : x.call(op, {blocks.inside, false});
+    return blocks.inside.empty() ? Formula(x) : x.call(op, {blocks.inside, false});
   };
   const Term low = extreme("aten.amin.default").call("aten.clamp.default", {Argument::none(), 0});
   const Term high = extreme("aten.amax.default").call("aten.clamp.default", {0});

@@ -108,7 +108,8 @@ Replacement plain(Builder& b, const Convolution& c) {
 Replacement transposed(Builder& b, const Convolution& c) {
   const Dims x = c.input->tensor().sizes;
   const SymInt kernel = c.weight->tensor().sizes[2];
-  Value* images = convolve_images(b, c, slices(b, c.input), flat_weight(b, c), nullptr, true);
+  Value* weight = flat_weight(b, c);
+  Value* images = convolve_images(b, c, slices(b, c.input), weight, nullptr, true);
   if (images == nullptr) return one(nullptr);
   const Dims sizes = images->tensor().sizes;
   SymInt channels = floor_div(sizes[1], kernel);

@@ -83,7 +83,8 @@ Replacement choose_for_all(Builder& b, const OpCall& call) {
   const Range range = range_of(b, call, dims, most - least, call.number("eps"), ScalarType::F32);
   Value* steps = b.call("aten.round.default", {b.call("aten.div.Tensor", {range.low, range.scale})});
   Value* point = b.call("aten.clamp.default", {b.call("aten.rsub.Scalar", {steps, least}), least, most});
-  return choice(b, reshape(b, range.scale, {1}), reshape(b, point, {1}));
+  point = reshape(b, point, {1});
+  return choice(b, reshape(b, range.scale, {1}), point);
 }
 
 // Derives the zero point of each row from the end of its range with the smaller rounding error, as torch does.

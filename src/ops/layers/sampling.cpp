@@ -87,7 +87,7 @@ Term clamped(const Term& place, const Term& last) {
 // Reflects positions between the edges of the first and last element, or between their centers.
 Term reflected(const Term& place, const SymInt& size, const Term& length, bool align_corners) {
   if (align_corners && size == 1) return place * 0;
-  const Term span = align_corners ? length - 1 : length;
+  const Term span = align_corners ? length - 1 : Formula(length);
   const double low = align_corners ? 0 : -0.5;
   const Term way = abs(place - low);
   const Term turns = floor(way / span);
@@ -129,10 +129,11 @@ std::vector<VolumeCorner> volume_corners(const std::vector<VolumeSide>& sides, G
     const Term beyond = side.place - low;
     std::vector<VolumeCorner> both;
     for (const VolumeCorner& corner : corners) {
-      for (const auto& [coordinate, share] : {std::pair(low, 1 - beyond), std::pair(low + 1, beyond)}) {
+      using Weighted = std::pair<Term, Term>;
+      for (const auto& [coordinate, share] : {Weighted(low, 1.0 - beyond), Weighted(low + 1, beyond)}) {
         both.push_back(corner);
         both.back().coordinates.push_back(coordinate);
-        both.back().share = corner.share ? *corner.share * share : share;
+        both.back().share = corner.share ? *corner.share * share : Formula(share);
       }
     }
     corners = std::move(both);
@@ -149,14 +150,15 @@ Term read_corner(Builder& b, const Term& elements, const std::vector<VolumeSide>
     const Term& coordinate = corner.coordinates[i];
     const Term is_here = clamped(coordinate, sides[i].last) == coordinate;  // false for NaN
     const Term whole = where(is_here, coordinate, 0.0).to(ScalarType::I64);
-    is_inside = i == 0 ? is_here : is_inside & is_here;
-    number = i == 0 ? whole : number * Term(b, size_tensor(b, sides[i].size, ScalarType::I64)) + whole;
+    is_inside = i == 0 ? Formula(is_here) : is_inside & is_here;
+    number =
+        i == 0 ? Formula(whole) : number * Term(b, size_tensor(b, sides[i].size, ScalarType::I64)) + whole;
   }
   Dims sizes = number.sizes();
   if (sizes.size() == 3) sizes[1] = elements.sizes()[1];
   const Term found =
       elements.call("aten.gather.default", {2, b.call("aten.expand.default", {number.value(), sizes})});
-  return where(is_inside, corner.share ? found * *corner.share : found, 0.0);
+  return where(is_inside, corner.share ? found * *corner.share : Formula(found), 0.0);
 }
 
 Replacement grid_sampler_3d(Builder& b, const OpCall& call) {
@@ -184,7 +186,7 @@ Replacement grid_sampler_3d(Builder& b, const OpCall& call) {
   std::optional<Term> sum;
   for (const VolumeCorner& corner : volume_corners(sides, static_cast<GridSampling>(mode))) {
     const Term part = read_corner(b, elements, sides, corner);
-    sum = sum ? *sum + part : part;
+    sum = sum ? *sum + part : Formula(part);
   }
   return result(call, Term(b, reshape(b, sum->value(), to)));
 }

@@ -41,13 +41,13 @@ struct Wave {
 
 constexpr double near_end = 5;
 
-Term near_place(const Term& x) {
+Formula near_place(const Term& x) {
   return x * x * (2 / (near_end * near_end)) - 1;
 }
-Term j0_near(const Term& x) {
+Formula j0_near(const Term& x) {
   return (x * x - j0_zero_squared) * chebyshev(near_place(x), j0_series);
 }
-Term j1_near(const Term& x) {
+Formula j1_near(const Term& x) {
   return x * (x * x - j1_zero_squared) * chebyshev(near_place(x), j1_series);
 }
 
@@ -84,8 +84,8 @@ constexpr double modified_near_end = 2;
 Replacement modified(const OpCall& call, const Term& x, bool is_scaled, const Term& near,
                      std::span<const double> far_series) {
   const Term far = chebyshev(4.0 / x - 1, far_series);
-  return result(call, where(x <= modified_near_end, is_scaled ? near * exp(x) : near,
-                            (is_scaled ? far : exp(-x) * far) / sqrt(x)));
+  return result(call, where(x <= modified_near_end, is_scaled ? near * exp(x) : Formula(near),
+                            (is_scaled ? Formula(far) : exp(-x) * far) / sqrt(x)));
 }
 Replacement modified_k0(const OpCall& call, const Term& x, bool is_scaled) {
   const Term place = x * x * 0.5 - 1;

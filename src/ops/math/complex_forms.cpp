@@ -150,14 +150,16 @@ Replacement complex_product(Builder& b, const OpCall& call) {
     const bool is_tensor = x.kind == BuilderArgument::Kind::Value;  // otherwise x is a number
     return is_tensor ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.mul.Tensor", {y, x});
   };
-  return product_of_parts(b, parts_of(b, call["self"]), parts_of(b, call["other"]), product);
+  const ComplexParts other = parts_of(b, call["other"]);
+  return product_of_parts(b, parts_of(b, call["self"]), other, product);
 }
 
 Replacement complex_matrix_product(Builder& b, const OpCall& call) {
   const auto product = [&](const BuilderArgument& x, const BuilderArgument& y) {
     return b.call(call.def().name.str(), {x, y});
   };
-  return product_of_parts(b, parts_of(b, call["self"]), parts_of(b, call["mat2"]), product);
+  const ComplexParts other = parts_of(b, call["mat2"]);
+  return product_of_parts(b, parts_of(b, call["self"]), other, product);
 }
 
 // self * beta + (mat1 @ mat2) * alpha
@@ -179,8 +181,8 @@ Replacement complex_convolution(Builder& b, const OpCall& call) {
     args[0] = input, args[1] = weight, args[2] = Argument::none();
     return b.call(call.def().name.str(), args);
   };
-  TRY(const std::vector<Value*> sum,
-      product_of_parts(b, parts_of(b, call["input"]), parts_of(b, call["weight"]), product));
+  const ComplexParts weight = parts_of(b, call["weight"]);
+  TRY(const std::vector<Value*> sum, product_of_parts(b, parts_of(b, call["input"]), weight, product));
   if (call["bias"].is_none()) return sum;
   std::vector<std::int64_t> column(sum[0]->tensor().rank() - 1, 1);
   column[0] = -1;

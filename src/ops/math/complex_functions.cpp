@@ -40,10 +40,10 @@ ComplexTerm by_i(const ComplexTerm& z) {
   return {z.imaginary, minus(z.real)};
 }
 
-Term length_of(const ComplexTerm& z) {
+Formula length_of(const ComplexTerm& z) {
   return z.real.call("aten.hypot.default", {z.imaginary.value()});
 }
-Term angle_of(const ComplexTerm& z) {
+Formula angle_of(const ComplexTerm& z) {
   return z.imaginary.call("aten.atan2.default", {z.real.value()});
 }
 Term with_sign_of(const Term& x, const Term& sign) {
@@ -183,7 +183,8 @@ ComplexTerm asinh(const ComplexTerm& z) {
   return where(is_left, -result, result);
 }
 ComplexTerm acosh(const ComplexTerm& z) {
-  return log(z + sqrt(z + 1.0) * sqrt(z + -1.0));
+  const ComplexTerm below = sqrt(z + -1.0), above = sqrt(z + 1.0);
+  return log(z + above * below);
 }
 // (log((1 + z) / (1 - z))) / 2
 ComplexTerm atanh(const ComplexTerm& z) {
@@ -228,7 +229,8 @@ Replacement complex_power(Builder& b, const OpCall& call) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const Term is_small = w.real > 0;
   const Term real = where(is_small, 0.0, where(w.real < 0, infinity, z.real * nan));
-  return result(where(is_zero(z), {real, where(is_small, 0.0, z.imaginary * nan)}, power));
+  const Term imaginary = where(is_small, 0.0, z.imaginary * nan);
+  return result(where(is_zero(z), {real, imaginary}, power));
 }
 
 Replacement complex_abs(Builder& b, const OpCall& call) {

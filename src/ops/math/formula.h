@@ -8,8 +8,10 @@
 // have no effect.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -20,80 +22,97 @@ namespace depute::internal {
 
 class Term;
 
-// A term or a number.
-struct Operand {
-  BuilderArgument argument;
-  bool is_number = true;
-
+// A number, or an expression over tensors. The nodes of an expression are added once a Term or a value is made
+// of it, those of the last operand first: C++ leaves it open which argument of a call is evaluated first.
+class Formula {
+ public:
   // Conversions are intended.
-  Operand(const Term& term);                                                            // NOLINT
-  Operand(int number) : argument(number) {}                                             // NOLINT
-  Operand(std::int64_t number) : argument(number) {}                                    // NOLINT
-  Operand(double number) : argument(number) {}                                          // NOLINT
-  Operand(bool number) : argument(number) {}                                            // NOLINT
-  Operand(const Argument& number) : argument(number), is_number(!number.is_value()) {}  // NOLINT
+  Formula(int number) : number_(Argument::of(number)) {}           // NOLINT
+  Formula(std::int64_t number) : number_(Argument::of(number)) {}  // NOLINT
+  Formula(double number) : number_(Argument::of(number)) {}        // NOLINT
+  Formula(bool number) : number_(Argument::of(number)) {}          // NOLINT
+  Formula(const Argument& number) : number_(number) {}             // NOLINT
+
+  // Returns a formula whose nodes `build` adds, called at most once.
+  static Formula later(std::function<Term()> build);
+
+  Value* value() const;
+  Formula to(ScalarType dtype) const;
+  // Returns op(this, rest...).
+  Formula call(std::string_view op, std::initializer_list<BuilderArgument> rest = {}) const;
+
+  friend Formula operator+(const Formula& a, const Formula& b) { return sum_or_product("add", a, b); }
+  friend Formula operator-(const Formula& a, const Formula& b) { return of("aten.sub.Tensor", {a, b}); }
+  friend Formula operator*(const Formula& a, const Formula& b) { return sum_or_product("mul", a, b); }
+  friend Formula operator/(const Formula& a, const Formula& b) {
+    return a.is_one() ? b.call("aten.reciprocal.default") : of("aten.div.Tensor", {a, b});
+  }
+  friend Formula operator==(const Formula& a, const Formula& b) { return compare("eq", a, b); }
+  friend Formula operator!=(const Formula& a, const Formula& b) { return compare("ne", a, b); }
+  friend Formula operator<(const Formula& a, const Formula& b) { return compare("lt", a, b); }
+  friend Formula operator<=(const Formula& a, const Formula& b) { return compare("le", a, b); }
+  friend Formula operator>(const Formula& a, const Formula& b) { return compare("gt", a, b); }
+  friend Formula operator>=(const Formula& a, const Formula& b) { return compare("ge", a, b); }
+  friend Formula operator-(const Formula& x) { return x.call("aten.neg.default"); }
+  friend Formula operator!(const Formula& x) { return x.call("aten.logical_not.default"); }
+  friend Formula operator&(const Formula& a, const Formula& b) {
+    return of("aten.logical_and.default", {a, b});
+  }
+  friend Formula operator|(const Formula& a, const Formula& b) {
+    return of("aten.logical_or.default", {a, b});
+  }
+  friend Formula max(const Formula& a, const Formula& b) { return of("aten.maximum.default", {a, b}); }
+  friend Formula min(const Formula& a, const Formula& b) { return of("aten.minimum.default", {a, b}); }
+  friend Formula where(const Formula& condition, const Formula& a, const Formula& b) {
+    return of("aten.where.self", {condition, a, b});
+  }
+  friend Formula abs(const Formula& x) { return x.call("aten.abs.default"); }
+  friend Formula exp(const Formula& x) { return x.call("aten.exp.default"); }
+  friend Formula log(const Formula& x) { return x.call("aten.log.default"); }
+  friend Formula log1p(const Formula& x) { return x.call("aten.log1p.default"); }
+  friend Formula sqrt(const Formula& x) { return x.call("aten.sqrt.default"); }
+  friend Formula expm1(const Formula& x) { return x.call("aten.expm1.default"); }
+  friend Formula sin(const Formula& x) { return x.call("aten.sin.default"); }
+  friend Formula cos(const Formula& x) { return x.call("aten.cos.default"); }
+  friend Formula sinh(const Formula& x) { return x.call("aten.sinh.default"); }
+  friend Formula cosh(const Formula& x) { return x.call("aten.cosh.default"); }
+  friend Formula floor(const Formula& x) { return x.call("aten.floor.default"); }
+  friend Formula trunc(const Formula& x) { return x.call("aten.trunc.default"); }
+  friend Formula is_nan(const Formula& x) { return x.call("aten.isnan.default"); }
+
+ private:
+  friend class Term;
+  struct Pending;
+
+  Formula(Builder& b, Value* value) : builder_(&b), value_(value) {}
+  // Adds the nodes; returns a number as it is.
+  Formula built() const;
+  // Returns op(operands...).
+  static Formula of(std::string_view op, std::initializer_list<Formula> operands);
+  static Formula sum_or_product(std::string_view op, const Formula& a, const Formula& b);
+  // Returns op.Scalar(a, b) for a number b, else op.Tensor(a, b).
+  static Formula compare(std::string_view op, const Formula& a, const Formula& b);
+  bool is_number() const { return builder_ == nullptr && pending_ == nullptr && !number_.is_value(); }
+  bool is_one() const { return is_number() && number_.as_double() == 1; }
+  BuilderArgument argument() const { return builder_ == nullptr ? BuilderArgument(number_) : value_; }
+
+  Builder* builder_ = nullptr;  // of a Term
+  Value* value_ = nullptr;
+  Argument number_;
+  std::shared_ptr<Pending> pending_;
 };
 
-class Term {
+// A tensor: a formula whose nodes have been added.
+class Term : public Formula {
  public:
-  Term(Builder& b, Value* value) : builder_(&b), value_(value) {}
+  Term(Builder& b, Value* value) : Formula(b, value) {}
+  Term(const Formula& formula) : Formula(formula.built()) {}  // NOLINT: conversions are intended
 
   Builder& builder() const { return *builder_; }
-  Value* value() const { return value_; }
   ScalarType dtype() const { return value_ == nullptr ? ScalarType::F32 : value_->tensor().dtype; }
   const Dims& sizes() const;
   std::size_t rank() const { return sizes().size(); }
-  Term to(ScalarType dtype) const;
-  // Returns op(this, rest...).
-  Term call(std::string_view op, std::initializer_list<BuilderArgument> rest = {}) const;
-
-  // Returns op.Scalar(this, other) for a number, else op.Tensor(this, other).
-  Term compare(std::string_view op, const Operand& other) const;
-
-  friend Term operator+(const Term& a, const Operand& b) { return a.call("aten.add.Tensor", {b.argument}); }
-  friend Term operator-(const Term& a, const Operand& b) { return a.call("aten.sub.Tensor", {b.argument}); }
-  friend Term operator*(const Term& a, const Operand& b) { return a.call("aten.mul.Tensor", {b.argument}); }
-  friend Term operator/(const Term& a, const Operand& b) { return a.call("aten.div.Tensor", {b.argument}); }
-  friend Term operator==(const Term& a, const Operand& b) { return a.compare("eq", b); }
-  friend Term operator!=(const Term& a, const Operand& b) { return a.compare("ne", b); }
-  // Exact matches, so that C++20's candidates with reversed operands are not considered.
-  friend Term operator==(const Term& a, const Term& b) { return a.compare("eq", b); }
-  friend Term operator!=(const Term& a, const Term& b) { return a.compare("ne", b); }
-  friend Term operator<(const Term& a, const Operand& b) { return a.compare("lt", b); }
-  friend Term operator<=(const Term& a, const Operand& b) { return a.compare("le", b); }
-  friend Term operator>(const Term& a, const Operand& b) { return a.compare("gt", b); }
-  friend Term operator>=(const Term& a, const Operand& b) { return a.compare("ge", b); }
-  friend Term operator+(double a, const Term& b) { return b + a; }
-  friend Term operator*(double a, const Term& b) { return b * a; }
-  friend Term operator-(const Term& x) { return x.call("aten.neg.default"); }
-  friend Term operator!(const Term& x) { return x.call("aten.logical_not.default"); }
-  friend Term operator&(const Term& a, const Term& b) {
-    return a.call("aten.logical_and.default", {b.value()});
-  }
-  friend Term operator|(const Term& a, const Term& b) {
-    return a.call("aten.logical_or.default", {b.value()});
-  }
-  friend Term max(const Term& a, const Term& b) { return a.call("aten.maximum.default", {b.value()}); }
-  friend Term min(const Term& a, const Term& b) { return a.call("aten.minimum.default", {b.value()}); }
-  friend Term abs(const Term& x) { return x.call("aten.abs.default"); }
-  friend Term exp(const Term& x) { return x.call("aten.exp.default"); }
-  friend Term log(const Term& x) { return x.call("aten.log.default"); }
-  friend Term log1p(const Term& x) { return x.call("aten.log1p.default"); }
-  friend Term sqrt(const Term& x) { return x.call("aten.sqrt.default"); }
-  friend Term expm1(const Term& x) { return x.call("aten.expm1.default"); }
-  friend Term sin(const Term& x) { return x.call("aten.sin.default"); }
-  friend Term cos(const Term& x) { return x.call("aten.cos.default"); }
-  friend Term sinh(const Term& x) { return x.call("aten.sinh.default"); }
-  friend Term cosh(const Term& x) { return x.call("aten.cosh.default"); }
-  friend Term floor(const Term& x) { return x.call("aten.floor.default"); }
-  friend Term trunc(const Term& x) { return x.call("aten.trunc.default"); }
-  friend Term is_nan(const Term& x) { return x.call("aten.isnan.default"); }
-
- private:
-  Builder* builder_;
-  Value* value_;
 };
-inline Operand::Operand(const Term& term) : argument(term.value()), is_number(false) {}
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -109,13 +128,9 @@ Term tensor_operand(Builder& b, const OpCall& call, std::string_view name);
 // Returns the term in the type of the call's first result.
 Replacement result(const OpCall& call, const Term& term);
 
-Term operator-(double a, const Term& b);
-Term operator/(double a, const Term& b);
-Term where(const Term& condition, const Operand& a, const Operand& b);
-
 // slice() takes [start, end) along one dimension.
 inline constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
-inline Term slice(const Term& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
+inline Formula slice(const Formula& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
   return x.call("aten.slice.Tensor", {static_cast<std::int64_t>(dim), start, end});
 }
 
@@ -127,9 +142,9 @@ Term log_add(const Term& self, const Term& other, double log_of_base = 1);
 
 // Returns c[0] + c[1] * T1(t) + c[2] * T2(t) + ... by Clenshaw's sum, with only the terms that matter in the
 // element type.
-Term chebyshev(const Term& t, std::span<const double> series);
+Formula chebyshev(const Formula& t, std::span<const double> series);
 // Returns c[0] + c[1] * x + c[2] * x^2 + ...
-Term polynomial(const Term& x, std::span<const double> c);
+Formula polynomial(const Formula& x, std::span<const double> c);
 
 // --- rules for classes of ops
 

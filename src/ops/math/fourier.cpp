@@ -66,11 +66,12 @@ class Transform {
     const auto line = [&](std::int64_t count, std::size_t dim) {
       return Term(b_, along(b_, range(b_, count), dim, 2));
     };
-    const Term power = (line(rows, 0) * line(columns, 1)).call("aten.remainder.Scalar", {n});
+    const Term row = line(columns, 1), column = line(rows, 0);
+    const Term power = (column * row).call("aten.remainder.Scalar", {n});
     const Term angle = power.to(ScalarType::F64) * (2 * std::numbers::pi / static_cast<double>(n));
     const Term is_between = (power * 2).call("aten.remainder.Scalar", {n}).call("aten.ne.Scalar", {0});
     const auto scaled = [&](const Term& t, double scale) {
-      return (scale == 1 ? t : t * scale).to(type_).value();
+      return (scale == 1 ? Formula(t) : t * scale).to(type_).value();
     };
     return {scaled(cos(angle), 1 / divisor),
             scaled(sin(angle) * is_between.to(ScalarType::F64), sign / divisor)};

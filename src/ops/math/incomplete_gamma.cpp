@@ -63,8 +63,9 @@ struct IncompleteGamma {
     static constexpr double series[] = {1.0 / 12,    -1.0 / 360, 1.0 / 1260,
                                         -1.0 / 1680, 1.0 / 1188, -691.0 / 360360};
     const Term inverse = 1.0 / a;
-    const Term large = exp(a * log_peak() - polynomial(inverse * inverse, series) * inverse) *
-                       sqrt(a * (0.5 * std::numbers::inv_pi));
+    const Term root = sqrt(a * (0.5 * std::numbers::inv_pi));
+    const Term correction = polynomial(inverse * inverse, series) * inverse;
+    const Term large = exp(a * log_peak() - correction) * root;
     const Term small = exp(a * log(x) - x - a.call("aten.lgamma.default"));
     return where(a >= stirling_start, large, small);
   }
@@ -87,7 +88,10 @@ struct IncompleteGamma {
     const Term tail = (sqrt(a * 0.5) * size).call("aten.erfc.default") * 0.5;
     return where(is_below, tail - density, tail + density);
   }
-  Term smaller() const { return where(a < integral_end, by_integral(), by_normal_distribution()); }
+  Term smaller() const {
+    const Term far = by_normal_distribution(), near = by_integral();
+    return where(a < integral_end, near, far);
+  }
 
   // log(x^a / gamma(a + 1)); for small a by a power series, which preserves the precision of Q
   Term log_power() const {

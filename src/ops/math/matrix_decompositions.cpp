@@ -23,19 +23,19 @@ constexpr std::int64_t max_unrolled_steps = 8;
 
 // --- matrices, in the last two dimensions
 
-Term matrix_part(const Term& x, std::int64_t dim, std::int64_t start, std::int64_t end = to_the_end) {
+Formula matrix_part(const Formula& x, std::int64_t dim, std::int64_t start, std::int64_t end = to_the_end) {
   return x.call("aten.slice.Tensor", {dim, start, end});
 }
-Term rows(const Term& x, std::int64_t start, std::int64_t end = to_the_end) {
+Formula rows(const Formula& x, std::int64_t start, std::int64_t end = to_the_end) {
   return matrix_part(x, -2, start, end);
 }
-Term columns(const Term& x, std::int64_t start, std::int64_t end = to_the_end) {
+Formula columns(const Formula& x, std::int64_t start, std::int64_t end = to_the_end) {
   return matrix_part(x, -1, start, end);
 }
-Term transposed(const Term& x) {
+Formula transposed(const Formula& x) {
   return x.call("aten.transpose.int", {-2, -1});
 }
-Term times(const Term& a, const Term& b) {
+Formula times(const Formula& a, const Term& b) {
   return a.call("aten.matmul.default", {b.value()});
 }
 Term joined(Builder& b, const std::vector<Term>& parts, std::int64_t dim) {
@@ -109,7 +109,7 @@ Eliminated eliminate(Builder& b, Term x, std::int64_t n) {
       row =
           x.call("aten.gather.default", {-2, b.call("aten.expand.default", {largest.value(), row.sizes()})});
       const Term swapped = where(largest == 0, 1.0, -1.0).to(x.dtype());
-      done.sign = done.sign ? *done.sign * swapped : swapped;
+      done.sign = done.sign ? *done.sign * swapped : Formula(swapped);
       const Term number(b, b.call("aten.unsqueeze.default", {range(b, SymInt(left)), 1}));
       const Term rest = where(rows(number, 1) == largest, rows(x, 0, 1), rows(x, 1));
       const Term pivot = columns(row, 0, 1);
@@ -119,7 +119,7 @@ Eliminated eliminate(Builder& b, Term x, std::int64_t n) {
     done.rows.push_back(row);
     const Term pivot = done.pivot(done.rows.size() - 1);
     const Term is_zero = (pivot == 0).to(ScalarType::I32) * (step + 1);
-    done.zeros = done.zeros ? where(*done.zeros == 0, is_zero, *done.zeros) : is_zero;
+    done.zeros = done.zeros ? where(*done.zeros == 0, is_zero, *done.zeros) : Formula(is_zero);
   }
   return done;
 }
@@ -298,8 +298,8 @@ Result<SignAndLog> sign_and_log(Builder& b, const OpCall& call) {
   std::optional<Term> sign = found.sign, sum;
   for (const Term& pivot : found.pivots) {
     const Term own = pivot.call("aten.sign.default"), size = log(abs(pivot));
-    sign = sign ? *sign * own : own;
-    sum = sum ? *sum + size : size;
+    sign = sign ? *sign * own : Formula(own);
+    sum = sum ? *sum + size : Formula(size);
   }
   return SignAndLog{without_matrix(*sign), without_matrix(*sum)};
 }
@@ -328,7 +328,7 @@ Factor cholesky(Builder& b, Term x, std::int64_t n) {
     const Term first = columns(x, 0, 1);
     const Term square = rows(first, 0, 1);
     const Term is_bad = (!(square > 0)).to(ScalarType::I32) * (i + 1);
-    info = info ? where(*info == 0, is_bad, *info) : is_bad;
+    info = info ? where(*info == 0, is_bad, *info) : Formula(is_bad);
     const Term below = rows(first, 1) / sqrt(square);
     Term column = i + 1 < n ? joined(b, {sqrt(square), below}, -2) : sqrt(square);
     if (i > 0) column = column.call("aten.constant_pad_nd.default", {Ints{0, 0, i, 0}});
@@ -405,7 +405,8 @@ Replacement solve_triangular(Builder& b, const OpCall& call) {
 
 // Solves with both triangular factors of a symmetric matrix; `factor` is one of them.
 Term solve_by_factor(Builder& b, const Term& factor, const Term& y, bool is_upper, std::int64_t n) {
-  const Term lower = is_upper ? transposed(factor) : factor, upper = is_upper ? factor : transposed(factor);
+  const Term lower = is_upper ? transposed(factor) : Formula(factor),
+             upper = is_upper ? Formula(factor) : transposed(factor);
   return solve_triangle(b, upper, solve_triangle(b, lower, y, false, false, n), true, false, n);
 }
 Types infer_cholesky_solve(const OpCall& call) {

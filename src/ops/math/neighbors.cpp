@@ -30,7 +30,7 @@ Replacement next_after(Builder& b, const OpCall& call) {
   // Fractions of the smallest f64 numbers would be rounded, so these are scaled up first.
   const bool is_raised = numbers.smallest < 0x1p-1000;
   const Term is_tiny = abs(x) < 0x1p-900;
-  const Term raised = is_raised ? where(is_tiny, x * 0x1p128, x) : x;
+  const Term raised = is_raised ? where(is_tiny, x * 0x1p128, x) : Formula(x);
   const Term part = abs(raised) * (numbers.distance * 0.625);
   const Term least = part.call("aten.full_like.default", {numbers.smallest * (is_raised ? 0x1p128 : 1)});
   const Term distance = is_raised ? where(is_tiny, max(part, least), part) : max(part, least);

@@ -33,21 +33,24 @@ Replacement isclose(Builder& b, const OpCall& call) {
 
 // Compares each element with all others: a column with a row.
 Replacement isin(const OpCall& call, const Term& elements, const Term& tests) {
-  Term row = tests.rank() == 1 ? tests : tests.call("aten.view.default", {std::vector<std::int64_t>{-1}});
+  Term row =
+      tests.rank() == 1 ? Formula(tests) : tests.call("aten.view.default", {std::vector<std::int64_t>{-1}});
   Term is_equal = elements.call("aten.unsqueeze.default", {-1}) == row;
   Term found = is_equal.call("aten.any.dim", {-1});
   return one((call.boolean("invert") ? !found : found).value());
 }
 Replacement isin_tensors(Builder& b, const OpCall& call) {
-  return isin(call, operand(b, call, "elements"), operand(b, call, "test_elements"));
+  const Term tests = operand(b, call, "test_elements"), elements = operand(b, call, "elements");
+  return isin(call, elements, tests);
 }
 Replacement isin_number(Builder& b, const OpCall& call) {
   Term elements = operand(b, call, "elements");
-  Operand number = call["test_element"];
+  Formula number = call["test_element"];
   return one((call.boolean("invert") ? elements != number : elements == number).value());
 }
 Replacement number_isin(Builder& b, const OpCall& call) {
-  return isin(call, operand(b, call, "element"), operand(b, call, "test_elements"));
+  const Term tests = operand(b, call, "test_elements"), elements = operand(b, call, "element");
+  return isin(call, elements, tests);
 }
 
 // --- signs
@@ -62,7 +65,8 @@ Replacement copysign(Builder& b, const OpCall& call) {
   Term size = abs(operand(b, call, "self"));
   const Argument& sign = call["other"];
   if (sign.is_number()) return result(call, std::signbit(sign.as_double()) ? -size : size);
-  return result(call, where(is_negative(operand(b, call, "other")), -size, size));
+  const Term negated = -size;
+  return result(call, where(is_negative(operand(b, call, "other")), negated, size));
 }
 Types infer_angle(const OpCall& call) {
   TRY(const std::vector<Type> types, infer_promoted(call));
@@ -142,7 +146,8 @@ Replacement lerp(Builder& b, const OpCall& call) {
 }
 
 Replacement logaddexp(Builder& b, const OpCall& call) {
-  return result(call, log_add(float_operand(b, call, "self"), float_operand(b, call, "other")));
+  const Term other = float_operand(b, call, "other"), self = float_operand(b, call, "self");
+  return result(call, log_add(self, other));
 }
 Replacement logaddexp2(Builder& b, const OpCall& call) {
   Term self = float_operand(b, call, "self"), other = float_operand(b, call, "other");
@@ -169,7 +174,8 @@ Term greatest_divisor(Term a, Term b) {
   return a;
 }
 Replacement gcd(Builder& b, const OpCall& call) {
-  return result(call, greatest_divisor(operand(b, call, "self"), operand(b, call, "other")));
+  const Term other = operand(b, call, "other"), self = operand(b, call, "self");
+  return result(call, greatest_divisor(self, other));
 }
 Replacement lcm(Builder& b, const OpCall& call) {
   Term self = operand(b, call, "self"), other = operand(b, call, "other");

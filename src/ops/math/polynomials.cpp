@@ -22,7 +22,7 @@ namespace {
 // Degrees are truncated to 64-bit integers; a degree out of range counts as negative and gives 0.
 constexpr double degrees_end = 9223372036854775808.0;
 
-Term is_degree(const Term& n) {
+Formula is_degree(const Term& n) {
   return (n >= 0) & (n < degrees_end);
 }
 
@@ -92,8 +92,8 @@ Replacement chebyshev_polynomial(Builder& b, const OpCall& call, Chebyshev kind,
 struct Recurrence {
   // Returns the polynomial of degree k + 1 from degree k and from `before`: degree k - 1, multiplied by k *
   // factor.
-  using Next = Term (*)(const Term& x, double k, const Term& latest, const Term& before);
-  Term (*first)(const Term& x);
+  using Next = Formula (*)(const Term& x, double k, const Term& latest, const Term& before);
+  Formula (*first)(const Term& x);
   Next next;
   double factor = 1;
   // Eager PyTorch returns no value above a limit, and rounds two products and their sum twice instead of
@@ -101,7 +101,7 @@ struct Recurrence {
   bool is_hermite = false;
 };
 
-Term itself(const Term& x) {
+Formula itself(const Term& x) {
   return x;
 }
 constexpr Recurrence hermite_h = {.first = [](const Term& x) { return x * 2.0; },
@@ -128,9 +128,9 @@ constexpr int max_degree = 512;
 template <typename Visit>
 void for_each_degree(const Recurrence& recurrence, const Term& given, int last, Visit&& visit) {
   const bool is_widened = recurrence.is_hermite && given.dtype() == ScalarType::F32;
-  const Term x = is_widened ? given.to(ScalarType::F64) : given;
-  const auto rounded = [&](const Term& y) {
-    return is_widened ? y.to(ScalarType::F32).to(ScalarType::F64) : y;
+  const Term x = is_widened ? given.to(ScalarType::F64) : Formula(given);
+  const auto rounded = [&](const Term& y) -> Term {
+    return is_widened ? y.to(ScalarType::F32).to(ScalarType::F64) : Formula(y);
   };
   Term before = x.call("aten.ones_like.default");
   visit(0, before);

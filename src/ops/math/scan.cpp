@@ -45,13 +45,13 @@ Result<Scan> scan_of(const Builder& b, const OpCall& call) {
 }
 
 // Returns the elements `step` positions earlier, and `neutral` where there are none.
-Term shifted(const Term& x, const Scan& scan, std::int64_t step, const Operand& neutral) {
+Term shifted(const Term& x, const Scan& scan, std::int64_t step, const BuilderArgument& neutral) {
   Ints pad(2 * (x.rank() - scan.dim), 0);
   pad[pad.size() - 2] = step;
-  Term padded = x.call("aten.constant_pad_nd.default", {pad, neutral.argument});
+  Term padded = x.call("aten.constant_pad_nd.default", {pad, neutral});
   return slice(padded, scan.dim, 0, -step);
 }
-Term run(Term x, const Scan& scan, const Operand& neutral, Combine combine) {
+Term run(Term x, const Scan& scan, const BuilderArgument& neutral, Combine combine) {
   for (std::int64_t step = 1; step < scan.most; step *= 2) {
     x = combine(shifted(x, scan, step, neutral), x);
   }
@@ -70,8 +70,8 @@ Replacement cumprod(Builder& b, const OpCall& call) {
   ScalarType dtype = types[0].tensor.dtype;
   Term x = tensor_operand(b, call, "self").to(dtype);
   if (is_floating(dtype)) x = x.to(computing_type(dtype));
-  return result(call,
-                run(x, scan, 1, [](const Term& earlier, const Term& later) { return earlier * later; }));
+  return result(
+      call, run(x, scan, 1, [](const Term& earlier, const Term& later) -> Term { return earlier * later; }));
 }
 Replacement logcumsumexp(Builder& b, const OpCall& call) {
   TRY(Scan scan, scan_of(b, call));

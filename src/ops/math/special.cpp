@@ -103,11 +103,13 @@ Replacement i1e(Builder& b, const OpCall& call) {
 }
 Replacement i0(Builder& b, const OpCall& call) {
   Term x = float_operand(b, call, "self");
-  return result(call, bessel(x, i0e_series, i0e_far_series, false) * exp(abs(x)));
+  const Term growth = exp(abs(x));
+  return result(call, bessel(x, i0e_series, i0e_far_series, false) * growth);
 }
 Replacement i1(Builder& b, const OpCall& call) {
   Term x = float_operand(b, call, "self");
-  return result(call, bessel(x, i1e_series, i1e_far_series, true) * exp(abs(x)));
+  const Term growth = exp(abs(x));
+  return result(call, bessel(x, i1e_series, i1e_far_series, true) * growth);
 }
 
 // --- gamma functions, in f64: Stirling's series for y >= 10; smaller arguments are shifted up

@@ -25,7 +25,7 @@ Result<Ints> dims_of(const OpCall& call) {
 }
 
 Term sum(const Term& x, const Ints& dims, bool keepdim) {
-  return x.rank() == 0 ? x : x.call("aten.sum.dim_IntList", {dims, keepdim});
+  return x.rank() == 0 ? Formula(x) : x.call("aten.sum.dim_IntList", {dims, keepdim});
 }
 
 // --- spread: variances use the runtime's kernel, deviations are their roots
@@ -140,7 +140,7 @@ Replacement count_nonzero(Builder& b, const OpCall& call) {
 // --- ignoring NaN
 
 Term without_nan(const Term& x) {
-  return is_floating(x.dtype()) ? where(is_nan(x), 0.0, x) : x;
+  return is_floating(x.dtype()) ? where(is_nan(x), 0.0, x) : Formula(x);
 }
 Replacement nanmean(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");

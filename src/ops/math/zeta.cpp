@@ -80,7 +80,8 @@ Term number(Builder& b, double value) {
 Term trigamma(Builder& b, const Term& x) {
   const Term sine = sin(x * std::numbers::pi), is_mirrored = x < 0.5;
   const Term pole = std::numbers::pi * std::numbers::pi / (sine * sine);
-  const Term sum = hurwitz(number(b, 2), where(is_mirrored, 1.0 - x, x).to(ScalarType::F64));
+  const Term place = where(is_mirrored, 1.0 - x, x).to(ScalarType::F64);
+  const Term sum = hurwitz(number(b, 2), place);
   const Term y = where(is_mirrored, pole.to(ScalarType::F64) - sum, sum);
   return where(x == infinity, 0.0, y);
 }
@@ -95,7 +96,8 @@ Replacement polygamma(Builder& b, const OpCall& call) {
   const double order = static_cast<double>(n) + 1;
   double factor = std::tgamma(order);
   if (x.dtype() != ScalarType::F64) factor = static_cast<float>(factor);  // the type's range applies
-  const Term sum = zeta_of(number(b, order), x.to(ScalarType::F64));
+  const Term wide = x.to(ScalarType::F64);
+  const Term sum = zeta_of(number(b, order), wide);
   return result(call, sum.to(x.dtype()) * (n % 2 == 0 ? -factor : factor));
 }
 

@@ -63,7 +63,8 @@ Term stable_order(const Term& x, std::size_t dim, bool descending) {
                                           {x.builder().size(x.sizes()[dim]), ScalarType::I64}));
   if (is_small_integer(x.dtype())) {
     Term rank = x.to(ScalarType::I64) * size;
-    Term key = places(x, dim) + (descending ? -rank : rank);
+    if (descending) rank = -rank;
+    Term key = places(x, dim) + rank;
     return order_of(key, dim, false).indices;
   }
   Sorted sorted = order_of(x, dim, descending);
@@ -274,7 +275,7 @@ Types infer_places(const OpCall& call) {
   return tensor_result(is_narrow ? ScalarType::I32 : ScalarType::I64,
                        is_tensor ? self.as_value()->tensor().sizes : Dims{});
 }
-Term count_below(const OpCall& call, const Term& row, const Operand& values, bool is_right) {
+Term count_below(const OpCall& call, const Term& row, const Formula& values, bool is_right) {
   // NaN is larger than all other values.
   Term is_below = is_right ? row <= values : row < values;
   Term count = is_below.call("aten.sum.dim_IntList", {Ints{-1}});
@@ -312,7 +313,7 @@ Replacement bucketize(Builder& b, const OpCall& call) {
 
 Sorted order_of(const Term& x, std::size_t dim, bool descending) {
   Builder& b = x.builder();
-  Term numbers = x.dtype() == ScalarType::Bool ? x.to(ScalarType::U8) : x;
+  Term numbers = x.dtype() == ScalarType::Bool ? x.to(ScalarType::U8) : Formula(x);
   Argument size = b.size(x.sizes()[dim]);
   std::vector<Value*> results = b.call_all(
       "aten.topk.default", {numbers.value(), size, static_cast<std::int64_t>(dim), descending, true});

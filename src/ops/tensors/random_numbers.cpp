@@ -51,12 +51,13 @@ Replacement whole_numbers(Builder& b, const OpCall& call, const SymInt& low, con
   const SymInt count = high - low;
   if (count.is_constant() && count.value() <= 0)
     return argument_error("the range of random integers is empty");
-  const auto number = [&](const SymInt& size) -> Operand {
+  const auto number = [&](const SymInt& size) -> Formula {
     if (size.is_constant()) return static_cast<double>(size.value());
     return Term(b, size_tensor(b, size, ScalarType::F64));
   };
   const Term uniform = fine_uniform(b, type.sizes);
-  return result(call, floor(uniform * number(count)) + number(low));
+  const Formula start = number(low), length = number(count);
+  return result(call, floor(uniform * length) + start);
 }
 Replacement randint(Builder& b, const OpCall& call) {
   const bool has_low = call.def().arg_index(Name("low")) >= 0;
@@ -88,7 +89,7 @@ Types infer_normal(const OpCall& call) {
 Replacement normal(Builder& b, const OpCall& call) {
   TRY(TensorType type, result_type(call));
   Term numbers = normal_numbers(b, type.sizes, type.dtype);
-  const auto operand_of = [&](std::string_view name) -> Operand {
+  const auto operand_of = [&](std::string_view name) -> Formula {
     if (!call[name].is_value()) return call[name];
     return tensor_operand(b, call, name).to(numbers.dtype());
   };

@@ -21,7 +21,7 @@ namespace {
 
 // Views a 0-d tensor as a line of one element.
 Term as_line(const Term& x) {
-  return x.rank() == 0 ? x.call("aten.unsqueeze.default", {0}) : x;
+  return x.rank() == 0 ? x.call("aten.unsqueeze.default", {0}) : Formula(x);
 }
 bool is_index_empty(const OpCall& call) {
   return call.tensor("index").static_numel() == 0;
@@ -62,7 +62,7 @@ Status check_index(const OpCall& call, std::string_view source = {}) {
 Replacement reshaped(const OpCall& call, const Term& x) {
   TRY(std::vector<Type> types, call.def().infer(call));
   const Dims& sizes = types[0].tensor.sizes;
-  Term y = x.rank() == sizes.size() ? x : x.call("aten.squeeze.dims", {Ints{0}});
+  Term y = x.rank() == sizes.size() ? Formula(x) : x.call("aten.squeeze.dims", {Ints{0}});
   return one(y.to(types[0].tensor.dtype).value());
 }
 
@@ -116,7 +116,8 @@ struct Scattering {
   // Returns `target` where nothing is written and `neutral` elsewhere; `target` everywhere if self is
   // included.
   Term base(const Term& target, const Argument& neutral) const {
-    return includes_self ? target : target.call("aten.scatter.value", {axis(), index.value(), neutral});
+    return includes_self ? Formula(target)
+                         : target.call("aten.scatter.value", {axis(), index.value(), neutral});
   }
   Term sum(const Term& target, const Term& added) const {
     return target.call("aten.scatter_add.default", {axis(), index.value(), added.value()});
@@ -129,7 +130,8 @@ Term filled_like(const Term& x, int value) {
 
 Term mean(const Scattering& s) {
   Term total = s.sum(s.base(s.self, Argument::of(0)), s.source);
-  Term counts = s.sum(filled_like(s.self, s.includes_self ? 1 : 0), filled_like(s.source, 1));
+  Term ones = filled_like(s.source, 1), start = filled_like(s.self, s.includes_self ? 1 : 0);
+  Term counts = s.sum(start, ones);
   counts = counts.call("aten.clamp.default", {1});
   if (is_floating(s.self.dtype())) return total / counts;
   return total.call("aten.div.Tensor_mode", {counts.value(), "floor"});
@@ -159,7 +161,7 @@ Term scattered_product(const Scattering& s) {
 // NaN is sorted last in ascending order, so the minimum is computed as the maximum of negatives.
 Term extreme(const Scattering& s, bool is_max) {
   bool is_negated = !is_max && is_floating(s.self.dtype());
-  Term self = is_negated ? -s.self : s.self, source = is_negated ? -s.source : s.source;
+  Term self = is_negated ? -s.self : Formula(s.self), source = is_negated ? -s.source : Formula(s.source);
   Sorted sorted = order_of(source, s.dim, !is_max && !is_negated);
   Term index = s.index.call("aten.gather.default", {s.axis(), sorted.indices.value()});
   Term written = self.call("aten.scatter.src", {s.axis(), index.value(), sorted.values.value()});
