@@ -98,6 +98,7 @@ void add_option(CLI::App& app, const Option& option) {
 
 int run_words(std::span<char*> words, std::span<const Command> commands) {
   CLI::App app("Lowers PyTorch exported programs (.pt2) to ExecuTorch programs (.pte).", "depute");
+  app.allow_windows_style_options(false);  // "/" starts a path, on every system
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
