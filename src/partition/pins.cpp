@@ -45,7 +45,7 @@ constexpr auto regex_syntax = std::regex_constants::ECMAScript | std::regex_cons
 constexpr auto regex_syntax = std::regex_constants::ECMAScript;
 #endif
 
-// The same words with every library.
+// Describes a fault in the same words with every library.
 std::string_view regex_fault(std::regex_constants::error_type code) {
   namespace kinds = std::regex_constants;
   if (code == kinds::error_brack) return "mismatched [ and ]";
@@ -53,7 +53,7 @@ std::string_view regex_fault(std::regex_constants::error_type code) {
     return "mismatched ( and ), or nothing before * or +";
   if (code == kinds::error_range) return "a range in [ and ] whose end is before its start";
   if (code == kinds::error_escape) return "an unknown character after \\";
-  return "a character class that is unknown, or too much";
+  return "an unknown character class, or an expression that is too large";
 }
 
 // Rejects features that breadth-first matching lacks or that make the automaton large.

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -20,7 +19,6 @@
 namespace depute {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr const char* header_variable = "DEPUTE_CACHE_HEADER";
@@ -126,8 +124,7 @@ class HttpStore : public ResultStore {
         "silent\nshow-error\nfail\ngloboff\nnetrc-optional\nproto = \"=http,https\"\nconnect-timeout = {}\n"
         "max-time = {}\nmax-filesize = {}\nwrite-out = \"\\n{}%{{http_code}}\\n\"\nurl = {}\noutput = {}\n",
         std::min(limits_.connect, limits_.transfer).count(), limits_.transfer.count(),
-        limits_.max_entry_bytes, status_word, config_value((fs::path(url_) / name).generic_string()),
-        config_value(output));
+        limits_.max_entry_bytes, status_word, config_value(joined(url_, name)), config_value(output));
     if (!upload.empty()) text += fmt::format("upload-file = {}\n", config_value(upload));
     if (!header_.empty()) text += fmt::format("header = {}\n", config_value(header_));
     return text;

@@ -1,8 +1,9 @@
 #include "lower/cache/result_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <string_view>
 
 #include "lower/cache/folder_store.h"
@@ -24,8 +25,13 @@ bool is_url(std::string_view text) {
 
 }  // namespace
 
+// Not by std::filesystem, which may make http:/host of a URL.
+std::string joined(std::string_view place, std::string_view name) {
+  return fmt::format("{}{}{}", place, place.ends_with('/') ? "" : "/", name);
+}
+
 std::string ResultStore::place_of(const std::string& name) const {
-  return (std::filesystem::path(place_) / name).generic_string();
+  return joined(place_, name);
 }
 
 Result<std::unique_ptr<ResultStore>> open_store(const CacheOptions& options) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "depute/compiler/to_backend.h"
 #include "depute/program/result.h"
@@ -17,6 +18,9 @@
 #include "support/output.h"
 
 namespace depute {
+
+// Returns place/name, for a folder or a URL.
+std::string joined(std::string_view place, std::string_view name);
 
 class ResultStore {
  public:
