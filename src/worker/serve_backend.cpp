@@ -322,6 +322,7 @@ std::string worker_name(const char* program) {
 
 int serve_backend(int argc, char** argv, const Registry& registry, std::string_view name,
                   const WorkerTraits& traits) {
+  if (!platform::fill_standard_streams()) return 1;
   const BackendEntry* entry = registry.find(name);
   if (entry == nullptr) {
     fmt::print(stderr, "there is no backend '{}'\n", name);
