@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 platforms=("$@")
 [ $# -gt 0 ] || platforms=(aarch64-linux-gnu x86_64-linux-musl aarch64-linux-musl x86_64-windows-gnu aarch64-macos)
 export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all
-max_bytes=10000000
+max_bytes=13000000
 
 # What is asked of a program that is to be one file.
 check_one_file() {
@@ -22,7 +22,11 @@ test_platform() {
   local platform=$1 start=$SECONDS targets=(depute depute_text) tests=(-R '^(text|outputs)$')
   scripts/platforms/libraries.sh "$platform"
   case $platform in
-    aarch64-linux-gnu) targets=(all) tests=() ;;
+    aarch64-linux-gnu)
+      targets=(all) tests=()
+      # qemu's posix_spawn() succeeds for a program that is absent.
+      export GTEST_FILTER=-RunProgram.AProgramThatDoesNotExistIsAnError:Convert.AProgramThatIsAbsent
+      ;;
     aarch64-macos) targets=(depute) ;;
   esac
   scripts/build.sh "$platform" "${targets[@]}"
