@@ -19,7 +19,7 @@ check_one_file() {
 }
 
 test_platform() {
-  local platform=$1 start=$SECONDS targets=(depute depute_text) tests=(-R '^(text|outputs)$')
+  local platform=$1 start=$SECONDS program targets=(depute depute_text) tests=(-R '^(text|outputs)$')
   scripts/platforms/libraries.sh "$platform"
   case $platform in
     aarch64-linux-gnu)
@@ -36,10 +36,10 @@ test_platform() {
   if [ "$platform" != aarch64-macos ]; then
     ctest --test-dir "build/$platform" --output-on-failure "${tests[@]}"
   fi
-  report+=("$platform: $((SECONDS - start)) s, $(stat -c %s "build/$platform"/depute?(.exe)) bytes")
+  [ -f "build/$platform/depute" ] && program=build/$platform/depute || program=build/$platform/depute.exe
+  report+=("$platform: $((SECONDS - start)) s, $(stat -c %s "$program") bytes")
 }
 
-shopt -s extglob
 report=()
 for platform in "${platforms[@]}"; do test_platform "$platform"; done
 printf '%s\n' "${report[@]}"
