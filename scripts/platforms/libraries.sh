@@ -97,7 +97,7 @@ cp -r /usr/share/cmake "$prefix/share"
 
 # For scripts/sbom.py: what a program is made of.
 {
-  sed -n 's/^Source: /deb\/debian\//p; s/^Version: //p' "$work"/*.dsc | paste -d' ' - -
+  sed -n 's/^Source: /deb\/debian\//p; s/^Version: //p' "$work"/*.dsc | paste -d' ' - - | grep -v /googletest
   dpkg-query -W -f 'deb/debian/${Package} ${Version}\n' nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev
   echo "pypi/ziglang $(cat build/zig/version)"
 } >"$prefix/contents.txt"
