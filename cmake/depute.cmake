@@ -14,8 +14,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(depute_options INTERFACE -Wno-restrict -Wno-stringop-overread --param=ggc-min-heapsize=1000000)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # libstdc++ 12's own std::stable_sort uses a function that C++23 deprecates. __COUNTER__ is everywhere, and a
-  # standard only of late.
+  # libstdc++ 12's own std::stable_sort uses a function that C++23 deprecates. Every compiler has
+  # __COUNTER__, which became standard only with C2y.
   target_compile_options(depute_options INTERFACE -Wno-deprecated-declarations -Wno-unknown-warning-option
                                                   -Wno-c2y-extensions)
 endif()

@@ -5,7 +5,7 @@ if(DEPUTE_SANITIZE)
   return()  # a library with a sanitizer in it is of no use to others
 endif()
 include(GNUInstallDirs)
-if(WIN32)  # has no list of patterns for what a library exports: the program alone is installed
+if(WIN32)  # Windows takes no patterns of what a library exports: the program alone is installed
   install(TARGETS depute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   return()
 endif()

@@ -2,8 +2,8 @@
 # Puts the libraries that Depute links, for another platform, into build/platforms/PLATFORM/libraries.
 #
 #   libraries.sh aarch64-linux-gnu       Debian's packages of that processor, unpacked
-#   libraries.sh x86_64-linux-musl       built by zig from Debian's sources; so are aarch64-linux-musl, x86_64-windows-gnu,
-#                                        aarch64-macos and x86_64-macos
+#   libraries.sh x86_64-linux-musl       built by zig from Debian's sources; so are aarch64-linux-musl, x86_64-windows-gnu
+#                                        and aarch64-macos
 #
 # Of OpenSSL only SHA-256 is built. Headers without code are those of this machine's packages.
 set -euo pipefail
@@ -79,7 +79,7 @@ done
 "$zig/ar" rcs "$prefix/lib/libdeflate.a" "${objects[@]}"
 
 declare -A openssl=([x86_64-linux-musl]=linux-x86_64 [aarch64-linux-musl]=linux-aarch64 [x86_64-windows-gnu]=mingw64
-  [aarch64-macos]=darwin64-arm64-cc [x86_64-macos]=darwin64-x86_64-cc)
+  [aarch64-macos]=darwin64-arm64-cc)
 (cd "$work"/openssl-*/
   CC="$zig/cc -target $platform" AR="$zig/ar" RANLIB="$zig/ranlib" ./Configure "${openssl[$platform]}" no-shared no-tests >/dev/null
   make -s build_generated >/dev/null
@@ -99,6 +99,6 @@ cp -r /usr/share/cmake "$prefix/share"
 {
   sed -n 's/^Source: /deb\/debian\//p; s/^Version: //p' "$work"/*.dsc | paste -d' ' - - | grep -v /googletest
   dpkg-query -W -f 'deb/debian/${Package} ${Version}\n' nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev
-  echo "pypi/ziglang $(cat build/zig/version)"
+  echo "pypi/ziglang $(cut -d" " -f1 build/zig/version)"
 } >"$prefix/contents.txt"
 touch "$prefix/.complete"

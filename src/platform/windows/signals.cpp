@@ -1,4 +1,4 @@
-// What the console tells a process, and exceptions of the processor, under the numbers of the signals of Linux.
+// Gives events of the console (Ctrl-C, a closed window) and exceptions of the processor the numbers of Linux's signals.
 #include "platform/signals.h"
 
 #include <array>

@@ -16,7 +16,7 @@
 
 namespace depute::platform {
 
-// As an error of POSIX, so that messages are those of other systems.
+// Returns the POSIX error with the same meaning, so that messages read as on other systems.
 std::error_code error_of(DWORD code);
 inline std::error_code last_error() {
   return error_of(GetLastError());
