@@ -56,16 +56,22 @@ def packages_of(files: set[str]) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in versions)
 
 
-def licenses(package: str) -> list[str]:
-    path = Path("/usr/share/doc") / package / "copyright"
+def licenses(package: str, platform: str | None) -> list[str]:
+    built = libraries(platform) / "licenses" / package if platform else Path()
+    path = built if built.is_file() else Path("/usr/share/doc") / package / "copyright"
     text = path.read_text(errors="replace") if path.exists() else ""
     return sorted(set(re.findall(r"^License: *(\S.*)$", text, re.MULTILINE)))
+
+
+def libraries(platform: str) -> Path:
+    """What scripts/platforms/libraries.sh made."""
+    return ROOT / "build" / "platforms" / platform / "libraries"
 
 
 def contents(build: Path, platform: str | None) -> dict[str, str]:
     """{"deb/debian/NAME": version} of all that the program contains."""
     if platform:
-        text = (ROOT / "build" / "platforms" / platform / "libraries" / "contents.txt").read_text()
+        text = (libraries(platform) / "contents.txt").read_text()
         return dict(line.split(" ", 1) for line in text.splitlines())
     packages = packages_of(shared_libraries(build / "depute") | compiled_and_linked(build))
     return {f"deb/debian/{name}": number for name, number in packages.items()}
@@ -79,7 +85,7 @@ def sbom(build: Path, platform: str | None) -> dict:
             "name": Path(name).name,
             "version": number,
             "purl": f"pkg:{name}@{number}",
-            "licenses": [{"license": {"name": each}} for each in licenses(Path(name).name)],
+            "licenses": [{"license": {"name": each}} for each in licenses(Path(name).name, platform)],
         }
         for name, number in sorted(contents(build, platform).items())
     ]

@@ -36,7 +36,8 @@ if [ "$platform" = aarch64-linux-gnu ]; then
   echo "fetching Debian's packages for arm64"
   apt deb arm64 update
   (cd "$work" && apt deb arm64 download libsimdjson-dev libsimdjson14 libdeflate-dev libdeflate0 libfmt-dev libfmt9 libssl-dev \
-    libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev)
+    libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev \
+    libpython3.11-dev libpython3.11-minimal libpython3.11-stdlib python3.11-minimal libexpat1 zlib1g)
   for package in "$work"/*.deb; do dpkg -x "$package" "$prefix"; done
   touch "$prefix/.complete"
   exit 0
@@ -53,7 +54,11 @@ apt deb-src "$processor" update
   for archive in *.orig.tar.*z*; do
     case $archive in *.asc) ;; *) tar xf "$archive" ;; esac
   done)
-mkdir -p "$prefix"/{include,lib,share}
+mkdir -p "$prefix"/{include,lib,share,licenses}
+for archive in "$work"/*.debian.tar.*; do
+  name=${archive##*/}
+  tar xf "$archive" -O debian/copyright >"$prefix/licenses/${name%%_*}"
+done
 
 # Those with a CMake project of their own.
 install_project() {
@@ -95,7 +100,8 @@ for header in nlohmann CLI flatbuffers xxhash.h; do
 done
 cp -r /usr/share/cmake "$prefix/share"
 
-# For scripts/sbom.py: what a program is made of.
+# For scripts/sbom.py: what a program is made of, and the licenses: those of zig are its own and musl's, and libc++'s.
+printf 'License: %s\n' MIT "Apache-2.0 WITH LLVM-exception" >"$prefix/licenses/ziglang"
 {
   sed -n 's/^Source: /deb\/debian\//p; s/^Version: //p' "$work"/*.dsc | paste -d' ' - - | grep -v /googletest
   dpkg-query -W -f 'deb/debian/${Package} ${Version}\n' nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev

@@ -97,7 +97,7 @@ Status WorkerProcess::spawn() {
         started = platform::start_program(worker);
       }).join();
     } catch (const std::system_error& error) {
-      started = std::unexpected(error.code());
+      started = platform::Unexpected{error.code()};
     }
   } else {
     started = platform::start_program(worker);

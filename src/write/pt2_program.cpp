@@ -452,7 +452,8 @@ class Pt2GraphWriter {
 };
 
 Result<Json> input_spec_json(const InputSpec& spec, const Value& input, const Json& argument) {
-  const Json& named = argument.begin().value();
+  const auto entry = argument.begin();
+  const Json& named = entry.value();
   switch (spec.kind) {
     case InputSpec::Kind::UserInput:
       if (spec.constant)

@@ -12,6 +12,7 @@
 // value to code that may edit the graph.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 
@@ -65,7 +66,10 @@ struct DEPUTE_API Argument {
   static Argument none() { return {}; }
   static Argument of(Value* value);  // a null `value` becomes None
   static Argument of(std::int64_t value);
-  static Argument of(int value) { return of(static_cast<std::int64_t>(value)); }
+  template <std::integral T>  // any other integer
+  static Argument of(T value) {
+    return of(static_cast<std::int64_t>(value));
+  }
   static Argument of(double value);
   static Argument of(bool value);
   static Argument of(depute::ScalarType value);

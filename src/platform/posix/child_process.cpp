@@ -50,16 +50,16 @@ pid_t pid_of(ProcessId id) {
 
 Expected<Pipe> open_pipe_from_program() {
   std::array<int, 2> ends{};
-  if (!open_pipe(ends)) return std::unexpected(last_error());
+  if (!open_pipe(ends)) return Unexpected{last_error()};
   Pipe made{File(ends[0]), File(ends[1])};
-  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return std::unexpected(last_error());
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return Unexpected{last_error()};
   return made;
 }
 
 // A socket, because writing to a closed one can return an error without raising a signal.
 Expected<Pipe> open_pipe_to_program() {
   std::array<int, 2> ends{};
-  if (!open_socket_pair(ends)) return std::unexpected(last_error());
+  if (!open_socket_pair(ends)) return Unexpected{last_error()};
   return Pipe{File(ends[0]), File(ends[1])};
 }
 
@@ -68,7 +68,7 @@ Expected<std::size_t> send_some(const File& pipe, std::string_view text) {
       ::send(static_cast<int>(pipe.handle()), text.data(), text.size(), no_signal_flag | MSG_DONTWAIT);
   if (count >= 0) return static_cast<std::size_t>(count);
   if (errno == EAGAIN || errno == EINTR) return 0;
-  return std::unexpected(last_error());
+  return Unexpected{last_error()};
 }
 
 void wait_for_any(std::span<Awaited> streams, std::chrono::milliseconds time) {
@@ -105,7 +105,7 @@ Expected<ProcessId> start_program(const ProgramStart& start) {
   const int error = posix_spawnp(&pid, start.words[0].c_str(), &spawn.actions, &spawn.attributes,
                                  pointers(start.words).data(),
                                  start.environment ? pointers(*start.environment).data() : environ);
-  if (error != 0) return std::unexpected(std::error_code(error, std::system_category()));
+  if (error != 0) return Unexpected{std::error_code(error, std::system_category())};
   return pid;
 }
 

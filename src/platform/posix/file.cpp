@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t max_parts = 256;  // writev() accepts 1024 at once
 
 Expected<File> opened(int descriptor) {
-  if (descriptor < 0) return std::unexpected(last_error());
+  if (descriptor < 0) return Unexpected{last_error()};
   return File(descriptor);
 }
 
@@ -55,7 +55,7 @@ FileInfo info_of_status(const struct stat& status) {
 template <typename Ask>
 Expected<FileInfo> ask_info(Ask&& ask) {
   struct stat status{};
-  if (ask(&status) != 0) return std::unexpected(last_error());
+  if (ask(&status) != 0) return Unexpected{last_error()};
   return info_of_status(status);
 }
 
@@ -111,7 +111,7 @@ Expected<FileInfo> File::info() const {
 
 Expected<std::size_t> File::read(std::span<std::byte> into) const {
   const ssize_t count = uninterrupted([&] { return ::read(number_of(*this), into.data(), into.size()); });
-  if (count < 0) return std::unexpected(last_error());
+  if (count < 0) return Unexpected{last_error()};
   return static_cast<std::size_t>(count);
 }
 

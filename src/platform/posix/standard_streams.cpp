@@ -21,7 +21,7 @@ bool is_terminal(std::FILE* stream) {
 
 Expected<File> take_standard_output() {
   const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (output < 0) return std::unexpected(last_error());
+  if (output < 0) return Unexpected{last_error()};
   dup2(STDERR_FILENO, STDOUT_FILENO);
   return File(output);
 }

@@ -1,6 +1,6 @@
 // Declares what the files in posix/ call and each system does in its own way: linux/ has the functions for Linux, macos/ those for macOS.
 //
-//   if (!open_socket_pair(ends)) return std::unexpected(last_error());
+//   if (!open_socket_pair(ends)) return Unexpected{last_error()};
 #pragma once
 
 #include <spawn.h>

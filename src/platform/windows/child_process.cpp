@@ -32,11 +32,11 @@ Child& child_of(ProcessId id) {
 Expected<Pipe> open_pipe(bool to_program) {
   HANDLE read = nullptr;
   HANDLE write = nullptr;
-  if (!CreatePipe(&read, &write, nullptr, pipe_bytes)) return std::unexpected(last_error());
+  if (!CreatePipe(&read, &write, nullptr, pipe_bytes)) return Unexpected{last_error()};
   Pipe made{file_of(to_program ? write : read), file_of(to_program ? read : write)};
   DWORD mode = PIPE_READMODE_BYTE | PIPE_NOWAIT;
   if (!SetNamedPipeHandleState(handle_of(made.ours), &mode, nullptr, nullptr))
-    return std::unexpected(last_error());
+    return Unexpected{last_error()};
   return made;
 }
 
@@ -158,7 +158,7 @@ Expected<std::size_t> send_some(const File& pipe, std::string_view text) {
     const std::string_view part = text.substr(sent, max_sent);
     DWORD count = 0;
     if (!WriteFile(handle_of(pipe), part.data(), static_cast<DWORD>(part.size()), &count, nullptr))
-      return std::unexpected(last_error());
+      return Unexpected{last_error()};
     if (count == 0) break;
     sent += count;
   }
@@ -184,9 +184,9 @@ void wait_for_any(std::span<Awaited> streams, std::chrono::milliseconds time) {
 
 Expected<ProcessId> start_program(const ProgramStart& start) {
   const std::string program = file_of_program(start.words[0]);
-  if (program.empty()) return std::unexpected(std::make_error_code(std::errc::no_such_file_or_directory));
+  if (program.empty()) return Unexpected{std::make_error_code(std::errc::no_such_file_or_directory)};
   Inherited inherited(start.streams);
-  if (!inherited.is_whole()) return std::unexpected(last_error());
+  if (!inherited.is_whole()) return Unexpected{last_error()};
   Attributes attributes(inherited.handles());
   STARTUPINFOEXW info{};
   info.StartupInfo = {.cb = sizeof(info),
@@ -203,7 +203,7 @@ Expected<ProcessId> start_program(const ProgramStart& start) {
                       EXTENDED_STARTUPINFO_PRESENT | CREATE_UNICODE_ENVIRONMENT | CREATE_SUSPENDED,
                       start.environment ? environment.data() : nullptr,
                       folder.empty() ? nullptr : folder.c_str(), &info.StartupInfo, &made))
-    return std::unexpected(last_error());
+    return Unexpected{last_error()};
   auto child = std::make_unique<Child>(file_of(made.hProcess), start.leads_group ? open_job() : File());
   if (child->job.is_open()) AssignProcessToJobObject(handle_of(child->job), made.hProcess);
   ResumeThread(made.hThread);

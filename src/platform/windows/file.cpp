@@ -17,7 +17,7 @@ Expected<File> opened(const std::string& path, DWORD access, DWORD how, DWORD fl
   const HANDLE handle =
       CreateFileW(path == "/dev/null" ? L"NUL" : wide(path).c_str(), access, all_share, nullptr, how,
                   FILE_FLAG_BACKUP_SEMANTICS | flags, nullptr);  // BACKUP: folders, too
-  if (handle == INVALID_HANDLE_VALUE) return std::unexpected(last_error());
+  if (handle == INVALID_HANDLE_VALUE) return Unexpected{last_error()};
   return file_of(handle);
 }
 
@@ -42,14 +42,14 @@ Expected<FileInfo> info_of_handle(HANDLE handle) {
   FileInfo info;
   SetLastError(NO_ERROR);
   const DWORD type = GetFileType(handle);
-  if (type == FILE_TYPE_UNKNOWN && GetLastError() != NO_ERROR) return std::unexpected(last_error());
+  if (type == FILE_TYPE_UNKNOWN && GetLastError() != NO_ERROR) return Unexpected{last_error()};
   info.kind = type == FILE_TYPE_CHAR ? FileKind::Device : FileKind::Other;
   if (type != FILE_TYPE_DISK) return info;
   BY_HANDLE_FILE_INFORMATION facts{};
   FILE_STANDARD_INFO sizes{};
   if (!GetFileInformationByHandle(handle, &facts) ||
       !GetFileInformationByHandleEx(handle, FileStandardInfo, &sizes, sizeof(sizes)))
-    return std::unexpected(last_error());
+    return Unexpected{last_error()};
   if (!is_link(handle)) info.kind = sizes.Directory ? FileKind::Folder : FileKind::Regular;
   info.device = facts.dwVolumeSerialNumber;
   info.index = joined(facts.nFileIndexHigh, facts.nFileIndexLow);
@@ -78,8 +78,8 @@ Expected<std::size_t> read_some(HANDLE handle, std::span<std::byte> into, OVERLA
   const DWORD error = GetLastError();
   if (error == ERROR_BROKEN_PIPE || error == ERROR_HANDLE_EOF) return 0;
   if (error == ERROR_NO_DATA)  // of a pipe that does not wait
-    return std::unexpected(std::make_error_code(std::errc::operation_would_block));
-  return std::unexpected(error_of(error));
+    return Unexpected{std::make_error_code(std::errc::operation_would_block)};
+  return Unexpected{error_of(error)};
 }
 
 // Removes from `bytes` what is written.
@@ -99,7 +99,7 @@ Expected<File> copy_of(HANDLE handle) {
   HANDLE copy = nullptr;
   const HANDLE own = GetCurrentProcess();
   if (!DuplicateHandle(own, handle, own, &copy, 0, FALSE, DUPLICATE_SAME_ACCESS))
-    return std::unexpected(last_error());
+    return Unexpected{last_error()};
   return file_of(copy);
 }
 
@@ -107,12 +107,12 @@ Expected<File> copy_of(HANDLE handle) {
 
 Expected<FileInfo> info_of(const std::string& path) {
   const auto file = opened(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING);
-  return file ? file->info() : std::unexpected(file.error());
+  return file ? file->info() : Unexpected{file.error()};
 }
 
 Expected<FileInfo> info_of_name(const std::string& path) {
   const auto file = opened(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT);
-  return file ? file->info() : std::unexpected(file.error());
+  return file ? file->info() : Unexpected{file.error()};
 }
 
 Expected<FileInfo> info_of_stream(int number) {
@@ -139,15 +139,15 @@ Expected<File> File::create(const std::string& path, std::uint32_t) {
 Expected<File> File::open_folder(const std::string& path) {
   auto file = opened(path, GENERIC_READ, OPEN_EXISTING);
   const bool is_other = file && !file->info().value_or(FileInfo()).is_folder();
-  return is_other ? std::unexpected(std::make_error_code(std::errc::not_a_directory)) : std::move(file);
+  return is_other ? Unexpected{std::make_error_code(std::errc::not_a_directory)} : std::move(file);
 }
 
 Expected<File> File::open_in(const File& folder, const std::string& name) {
   if (name.find_first_of("\\/:") != name.npos)
-    return std::unexpected(std::make_error_code(std::errc::invalid_argument));
+    return Unexpected{std::make_error_code(std::errc::invalid_argument)};
   auto file = opened(path_of(folder) + '/' + name, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT);
   const bool leads_away = file && is_link(handle_of(*file));
-  return leads_away ? std::unexpected(std::make_error_code(std::errc::too_many_symbolic_link_levels))
+  return leads_away ? Unexpected{std::make_error_code(std::errc::too_many_symbolic_link_levels)}
                     : std::move(file);
 }
 

@@ -21,7 +21,7 @@ class Unpickler {
 
   Result<Pickle> run() {
     // Each value takes a byte. Memory that stays untouched costs nothing, a move of all values does.
-    pickle_.values.reserve(std::min(bytes_.size(), values_left_));
+    pickle_.values.reserve(std::min<std::uint64_t>(bytes_.size(), values_left_));
     while (at_ < bytes_.size()) {
       opcode_at_ = at_;
       char opcode = static_cast<char>(bytes_[at_++]);

@@ -84,6 +84,18 @@ class Browser:
     def script(self, text: str, *arguments):
         return self.driver.execute_script(text, *arguments)
 
+    def is_painted(self, canvas: str) -> bool:
+        """Whether some pixel is not clear. Reads a copy: the browser warns of a canvas that is read more than once."""
+        return self.script(
+            """
+            const shown = document.querySelector(arguments[0]);
+            const copy = new OffscreenCanvas(shown.width, shown.height).getContext("2d", {willReadFrequently: true});
+            copy.drawImage(shown, 0, 0);
+            return copy.getImageData(0, 0, shown.width, shown.height).data.some(Boolean);
+            """,
+            canvas,
+        )
+
     @property
     def console(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser")]

@@ -47,9 +47,7 @@ def test_opens_on_all_screens(pages, nodes, dark, size):
         assert (int(re.search(r"\d+", background)[0]) < 80) == dark
         # The graph is drawn: some pixel of its canvas is not clear.
         browser.script("paintGraph()")
-        assert browser.script(
-            "return graphCanvas.getContext('2d').getImageData(0, 0, graphCanvas.width, graphCanvas.height).data.some(Boolean)"
-        )
+        assert browser.is_painted("#graph canvas")
         assert browser.requests == [page.resolve().as_uri()]
         assert browser.console == []
 
@@ -100,8 +98,7 @@ def test_the_curve_of_measured_precision(tmp_path):
         shown = browser.script("return [...document.querySelectorAll('#curve-plot code')].map((rule) => rule.innerText)")
         assert shown == [f"--quantize {rule}" for rule in rules["rules"]]
         browser.script("document.getElementById('curve').scrollIntoView()")
-        painted = "return document.querySelector('#curve canvas').getContext('2d').getImageData(0, 0, 900, 200).data.some(Boolean)"
-        assert any(browser.script(painted) or time.sleep(0.1) for _ in range(50))
+        assert any(browser.is_painted("#curve canvas") or time.sleep(0.1) for _ in range(50))
         assert browser.console == []
 
 
