@@ -199,8 +199,14 @@ test-attacks:  ## hostile archives, options, workers, names, bounds and system f
 
 test-platforms:  ## Linux on Arm, one file for every Linux, Windows and macOS: built, and tested by qemu and wine (PLATFORMS=NAME to choose)
 	@scripts/install_system.sh platforms
+	@scripts/install_python.sh wheel
 	@scripts/build.sh release depute
+	@scripts/build_wheel.sh
 	@scripts/platforms/test.sh $(PLATFORMS)
+
+test-compilers:  ## other compilers: g++ 13 and 14, clang 16 to 19 with libstdc++ and libc++ (COMPILERS=NAME to choose)
+	@scripts/install_system.sh platforms
+	@scripts/platforms/compilers.sh $(COMPILERS)
 
 dist:  ## an archive of the program for each platform, with checksums and SBOM, in build/dist
 	@scripts/install_system.sh build
@@ -252,4 +258,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel runtime openvino arm fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-arm test-wheels test-cluster test-asan test-python-asan test-attacks test-platforms dist sbom test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel runtime openvino arm fuzz test-sizes demo test test-release test-previous test-matrix release-changes test-ops test-one-op test-payloads test-quantized test-unseen test-table test-upstream test-openvino test-arm test-wheels test-cluster test-asan test-python-asan test-attacks test-platforms test-compilers dist sbom test-tsan mutate bench screenshots format tidy clean

@@ -7,7 +7,7 @@
 # the browser that opens the page of `--report FILE.html`, pkg-config, which finds the installed library, and curl, which
 # `--cache URL` runs.
 # arm: Vulkan's loader and a driver that needs no GPU, on which the tests of VGF run.
-# platforms: a compiler for 64-bit Arm, and what runs programs of Arm and of Windows.
+# platforms: compilers for 64-bit Arm and of other kinds, and what runs programs of Arm and of Windows.
 # bench: build, and google-benchmark.  format: clang-format and clang-tidy alone.
 set -euo pipefail
 
@@ -17,7 +17,7 @@ build=(cmake ninja-build ccache g++ python3-venv
 wheel=(python3-dev)
 test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf curl)
 arm=(libvulkan1 mesa-vulkan-drivers)
-platforms=(g++-aarch64-linux-gnu qemu-user-static wine wine64)
+platforms=(g++-aarch64-linux-gnu qemu-user-static wine wine64 clang-16 libc++-16-dev libc++abi-16-dev debootstrap)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;

@@ -18,6 +18,20 @@ check_one_file() {
   ! readelf --dynamic "$1" | grep NEEDED || { echo "error: $1 needs these libraries" >&2; return 1; }
 }
 
+# The Python package on Debian's Python of that processor: a model that it lowers has the bytes of build/release/depute.
+check_arm_wheel() {
+  local folder libraries=$PWD/build/platforms/aarch64-linux-gnu/libraries/usr sample=$PWD/tests/models/samples/conv_relu_tan.pt2
+  scripts/build_wheel.sh aarch64-linux-gnu
+  folder=$(mktemp -d)
+  python3 -m zipfile -e build/wheels/aarch64-linux-gnu/depute-*.whl "$folder/package"
+  build/release/depute lower "$sample" --backend xnnpack -o "$folder/here.pte" --quiet
+  qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$libraries/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
+    -E PYTHONHOME="$libraries" -E PYTHONPATH="$folder/package" "$libraries/bin/python3.11" -m depute \
+    lower "$sample" --backend xnnpack -o "$folder/there.pte" --quiet
+  cmp "$folder/here.pte" "$folder/there.pte"
+  rm -r "$folder"
+}
+
 test_platform() {
   local platform=$1 start=$SECONDS program targets=(depute depute_text) tests=(-R '^(text|outputs)$')
   scripts/platforms/libraries.sh "$platform"
@@ -41,6 +55,7 @@ test_platform() {
   if [ "$platform" != aarch64-macos ]; then
     ctest --test-dir "build/$platform" --output-on-failure "${tests[@]}"
   fi
+  [ "$platform" != aarch64-linux-gnu ] || check_arm_wheel
   [ -f "build/$platform/depute" ] && program=build/$platform/depute || program=build/$platform/depute.exe
   report+=("$platform: $((SECONDS - start)) s, $(stat -c %s "$program") bytes")
 }

@@ -19,6 +19,7 @@ std::string own_program();
 std::string file_of_code(const void* function);
 
 bool is_program(const std::string& path);
+extern const char path_separator;  // of folders in PATH
 // The folders that PATH names, without empty names.
 std::vector<std::string> folders_on_path();
 

@@ -3,14 +3,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 
 #include "platform/posix/system_parts.h"
 
 namespace depute::platform {
+
+const char path_separator = ':';
 
 std::string file_of_code(const void* function) {
   Dl_info info{};
@@ -21,17 +21,6 @@ std::string file_of_code(const void* function) {
 bool is_program(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-}
-
-std::vector<std::string> folders_on_path() {
-  std::vector<std::string> folders;
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return folders;
 }
 
 void set_variable(const char* name, const std::string& value) {

@@ -8,6 +8,7 @@
 #include "platform/windows/system_parts.h"
 
 namespace depute::platform {
+
 namespace {
 
 std::string file_of_module(HMODULE module) {
@@ -16,6 +17,8 @@ std::string file_of_module(HMODULE module) {
 }
 
 }  // namespace
+
+const char path_separator = ';';
 
 std::string own_program() {
   return file_of_module(nullptr);
@@ -33,17 +36,6 @@ bool is_program(const std::string& path) {
   std::error_code error;
   const auto is_file = [&](const std::string& name) { return std::filesystem::is_regular_file(name, error); };
   return path.ends_with(".exe") ? is_file(path) : is_file(path + ".exe");
-}
-
-std::vector<std::string> folders_on_path() {
-  std::vector<std::string> folders;
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(';'), rest.size());
-    if (end > 0) folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return folders;
 }
 
 void set_variable(const char* name, const std::string& value) {
