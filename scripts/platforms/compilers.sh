@@ -49,7 +49,7 @@ build_with() {
   cmake -S tests/outside -B "$folder/outside" -G Ninja -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_PREFIX_PATH="$PWD/$folder/installed" \
     --log-level=WARNING >/dev/null
   cmake --build "$folder/outside"
-  "$folder/outside/in_memory"
+  "$folder/outside/in_memory" tests/models/samples/mlp.pt2 "$folder/outside/mlp.pte" >/dev/null
 }
 
 [ -d $nanobind ] || python3 -m pip --disable-pip-version-check -qq install --root-user-action=ignore --target $nanobind "nanobind>=2.12,<3"
