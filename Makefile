@@ -204,7 +204,7 @@ test-platforms:  ## Linux on Arm, one file for every Linux, Windows and macOS: b
 	@scripts/build_wheel.sh
 	@scripts/platforms/test.sh $(PLATFORMS)
 
-test-compilers:  ## other compilers: g++ 13 and 14, clang 16 to 19 with libstdc++ and libc++ (COMPILERS=NAME to choose)
+test-compilers:  ## other compilers: g++ 13 and 14, clang 16 to 19 (COMPILERS=NAME to choose)
 	@scripts/install_system.sh platforms
 	@scripts/platforms/compilers.sh $(COMPILERS)
 

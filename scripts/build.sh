@@ -17,9 +17,12 @@ cache=build/$preset/CMakeCache.txt
 if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache"; then
   rm -rf "build/$preset"
 fi
-# So does one of other presets: a compiler cannot be changed in it.
-if [ -f "$cache" ] && [ CMakePresets.json -nt "$cache" ]; then
-  rm -rf "build/$preset"
+# So does one of other presets, or of another toolchain: a compiler and its flags cannot be changed in it.
+if [ -f "$cache" ]; then
+  toolchain=$(sed -n 's/^CMAKE_TOOLCHAIN_FILE:[^=]*=//p' "$cache")
+  if [ CMakePresets.json -nt "$cache" ] || [ "$toolchain" -nt "$cache" ]; then
+    rm -rf "build/$preset"
+  fi
 fi
 if [ ! -f "build/$preset/build.ninja" ]; then
   echo "configuring build/$preset"

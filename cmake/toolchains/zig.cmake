@@ -18,11 +18,12 @@ elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
 endif()
 # The programs are small rather than fast to the last percent. By default zig adds what debuggers read. It compiles the
 # C++ library for each level of optimization once, for minutes: all programs, CMake's own too, have the same. Optimizing
-# when all is linked makes the program a third smaller; zig does that for ELF and COFF alone.
-set(for_size "-Xclang -Oz -flto")
+# what is linked makes the one file a third smaller; zig cannot do that for macOS.
+set(for_size "")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-s -Wl,--gc-sections")
-if(system STREQUAL "macos")
-  set(for_size "")
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(for_size "-Xclang -Oz -flto")
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
   set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-x")
 endif()
 foreach(language C CXX)

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Builds Depute with other compilers, warnings as errors: the program and the Python module, both without optimization, and
-# the project outside (tests/outside) on top of what was installed. Runs the text tests and that project. With libc++ all is
-# compiled, but linked only where zig has made the libraries (x86_64-linux-musl). Prints a line for each compiler.
+# the project outside (tests/outside) on top of what was installed. Runs the text tests and that project. Prints a line for
+# each compiler. All use libstdc++: libc++ before 20 cannot read floating-point numbers (std::from_chars). The platforms that
+# zig compiles (test.sh) use libc++ 22.
 #
-#   compilers.sh [COMPILER...]     g++-13 or clang++-16,libc++ for example; by default all
+#   compilers.sh [COMPILER...]     g++-13 or clang++-16 for example; by default all
 #
 # Those that this Debian does not have run in a folder with the next one, which needs root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-next_debian=(g++-13 g++-14 clang++-17 clang++-18 clang++-19 clang++-17,libc++ clang++-18,libc++ clang++-19,libc++)
-this_debian=(clang++-16 clang++-16,libc++)
+next_debian=(g++-13 g++-14 clang++-17 clang++-18 clang++-19)
+this_debian=(clang++-16)
 compilers=("$@")
 [ $# -gt 0 ] || compilers=("${this_debian[@]}" "${next_debian[@]}")
 root=$PWD/build/platforms/debian-13
@@ -24,26 +25,17 @@ make_next_debian() {
   cp scripts/install_system.sh "$root/tmp"
   chroot "$root" /tmp/install_system.sh wheel
   chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
-    g++-13 g++-14 clang-17 clang-18 clang-19 libc++-19-dev libc++abi-19-dev >/dev/null
+    g++-13 g++-14 clang-17 clang-18 clang-19 >/dev/null
   touch "$root/.complete"
 }
 
 # Builds and tests in build/compilers/NAME of the current folder. Is run as a script of its own, in the folder of a Debian.
 build_with() {
-  local name=$1 compiler=${1%,*} folder=build/compilers/$1 flags=-O0 targets=(depute depute_text depute_python)
-  local options=()
+  local compiler=$1 folder=build/compilers/$1
   export PYTHONPATH=$PWD/$nanobind CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
-  case $name in
-    *,libc++)
-      # Of libc++ Debian has one version at a time, for all of its compilers.
-      flags="-O0 -stdlib=libc++ -nostdinc++ -isystem $(ls -d /usr/lib/llvm-*/include/c++/v1 | tail -n 1)"
-      targets=(depute_cli depute_backends depute_core)
-      ;;
-  esac
   cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_COMPILER_LAUNCHER=ccache -D CMAKE_BUILD_TYPE=Debug \
-    -D CMAKE_CXX_FLAGS_DEBUG="$flags" -D DEPUTE_UNITY=ON -D DEPUTE_PYTHON=ON --log-level=WARNING >/dev/null
-  cmake --build "$folder" --target "${targets[@]}"
-  [ "${targets[0]}" = depute ] || return 0
+    -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D DEPUTE_UNITY=ON -D DEPUTE_PYTHON=ON --log-level=WARNING >/dev/null
+  cmake --build "$folder" --target depute depute_text depute_python
   ctest --test-dir "$folder" --output-on-failure -R '^text$'
   cmake --install "$folder" --prefix "$PWD/$folder/installed" >/dev/null
   cmake -S tests/outside -B "$folder/outside" -G Ninja -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_PREFIX_PATH="$PWD/$folder/installed" \
