@@ -39,6 +39,8 @@ if [ "$platform" = aarch64-linux-gnu ]; then
     libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libflatbuffers-dev libxxhash-dev \
     libpython3.11-dev libpython3.11-minimal libpython3.11-stdlib python3.11-minimal libexpat1 zlib1g)
   for package in "$work"/*.deb; do dpkg -x "$package" "$prefix"; done
+  # The common one only says which of each processor's to read.
+  cp "$prefix/usr/include/aarch64-linux-gnu/python3.11/pyconfig.h" "$prefix/usr/include/python3.11"
   touch "$prefix/.complete"
   exit 0
 fi

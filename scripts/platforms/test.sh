@@ -20,13 +20,14 @@ check_one_file() {
 
 # The Python package on Debian's Python of that processor: a model that it lowers has the bytes of build/release/depute.
 check_arm_wheel() {
-  local folder libraries=$PWD/build/platforms/aarch64-linux-gnu/libraries/usr sample=$PWD/tests/models/samples/conv_relu_tan.pt2
+  local folder root=$PWD/build/platforms/aarch64-linux-gnu/libraries sample=$PWD/tests/models/samples/conv_relu_tan.pt2
   scripts/build_wheel.sh aarch64-linux-gnu
   folder=$(mktemp -d)
   python3 -m zipfile -e build/wheels/aarch64-linux-gnu/depute-*.whl "$folder/package"
   build/release/depute lower "$sample" --backend xnnpack -o "$folder/here.pte" --quiet
-  qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$libraries/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
-    -E PYTHONHOME="$libraries" -E PYTHONPATH="$folder/package" "$libraries/bin/python3.11" -m depute \
+  qemu-aarch64-static -L /usr/aarch64-linux-gnu -E PYTHONHOME="$root/usr" -E PYTHONPATH="$folder/package" \
+    -E LD_LIBRARY_PATH="$root/lib/aarch64-linux-gnu:$root/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" \
+    "$root/usr/bin/python3.11" -m depute \
     lower "$sample" --backend xnnpack -o "$folder/there.pte" --quiet
   cmp "$folder/here.pte" "$folder/there.pte"
   rm -r "$folder"
