@@ -47,7 +47,7 @@ def test_opens_on_all_screens(pages, nodes, dark, size):
         assert (int(re.search(r"\d+", background)[0]) < 80) == dark
         # The graph is drawn: some pixel of its canvas is not clear.
         browser.script("paintGraph()")
-        assert browser.is_painted("#graph canvas")
+        assert browser.is_painted("#graph")
         assert browser.requests == [page.resolve().as_uri()]
         assert browser.console == []
 
