@@ -3,7 +3,7 @@
 //   auto file = platform::File::open(path);
 //   if (!file) return failure("open", path, file.error().message());   // "No such file or directory"
 //
-// As std::expected, which clang before 19 does not have with libstdc++.
+// Expected mirrors std::expected, which clang before 19 does not have with libstdc++.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What all systems have alike.
+// Reads PATH, which differs between systems by its separator alone.
 #include "platform/programs.h"
 
 #include <algorithm>
