@@ -3,7 +3,7 @@
 #
 #   build_wheel.sh                  the wheel alone
 #   build_wheel.sh --install [VENV] and installs it into .venv, or into another environment
-#   build_wheel.sh aarch64-linux-gnu  into build/wheels/aarch64-linux-gnu, from build/aarch64-linux-gnu: for Debian's Python there
+#   build_wheel.sh aarch64-linux-gnu for Debian's Python there, into build/wheels/aarch64-linux-gnu
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ make_wheel() {
 }
 
 if [ "${1:-}" = aarch64-linux-gnu ]; then
-  # Names of that platform, where Python would give those of this machine. What runs the module to describe it is left out.
+  # Names of that platform, where Python would give those of this machine. _depute.pyi is that of build/release.
   headers=$PWD/build/platforms/$1/libraries/usr/include/python3.11
   _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=.cpython-311-aarch64-linux-gnu.so \
     make_wheel "$1" "build/wheels/$1" Python_INCLUDE_DIR="$headers" CMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/$1.cmake"

@@ -51,7 +51,7 @@ for name in "${compilers[@]}"; do
   start=$SECONDS
   if [[ " ${next_debian[*]} " == *" $name "* ]]; then
     make_next_debian
-    mkdir -p "$root/depute" "$root/root/.cache/ccache"
+    mkdir -p "$root/depute"
     unshare --mount bash -c 'mount --bind "$PWD" "$0/depute" && mount -t proc proc "$0/proc" && chroot "$0" bash -c "$1"' "$root" \
       "cd /depute && set -euo pipefail; $(declare -f build_with); nanobind=$nanobind; build_with $name"
   else
