@@ -234,6 +234,7 @@ bench:  ## micro-benchmarks, growth with the graph, and ExecuTorch's own flow be
 	@scripts/install_python.sh test
 	@scripts/build.sh bench all
 	for program in build/bench/bench/*_bench; do $$program --benchmark_min_time=0.1 || exit 1; done
+	build/bench/bench/long_running
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python bench/partition_scaling.py --depute build/bench/depute
 	.venv/bin/python bench/compare_executorch.py --depute build/bench/depute $(BENCH)

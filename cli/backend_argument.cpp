@@ -1,8 +1,8 @@
 #include "cli/backend_argument.h"
+#include "platform/parse_number.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
 
 namespace depute {
 
@@ -74,9 +74,9 @@ Result<std::pair<std::string, Range>> parse_bound_argument(const std::string& te
   const std::size_t dots = text.find("..", equals == std::string::npos ? 0 : equals);
   Range range;
   const auto read = [&](std::size_t begin, std::size_t end, std::int64_t& number) {
-    const char* last = text.data() + end;
-    const auto [stop, error] = std::from_chars(text.data() + begin, last, number);
-    return error == std::errc() && stop == last && number >= 0;
+    const auto parsed = parse_number<std::int64_t>(std::string_view(text).substr(begin, end - begin));
+    number = parsed.value_or(-1);
+    return number >= 0;
   };
   const bool is_read = equals != std::string::npos && equals > 0 && dots != std::string::npos &&
                        (dots == equals + 1 || read(equals + 1, dots, range.min)) &&

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string_view>
 
 #include "depute/tools/report.h"
+#include "platform/parse_number.h"
 
 namespace depute {
 namespace {
@@ -17,10 +17,11 @@ std::string_view take_part(std::string_view& text, char sign) {
   return part;
 }
 
-bool read_number(std::string_view text, auto& number) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end;
+template <typename T>
+bool read_number(std::string_view text, T& number) {
+  const auto read = parse_number<T>(text);
+  number = read.value_or(T{});
+  return read.has_value();
 }
 
 Result<MemoryBank> parse_bank(std::string_view text) {

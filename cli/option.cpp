@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "cli/commands.h"
+#include "platform/parse_number.h"
 
 namespace depute {
 
@@ -37,9 +37,8 @@ std::vector<Option> joined(std::vector<Option> first, std::vector<Option> second
 }
 
 Result<double> parse_tolerance(std::string_view option, const std::string& text) {
-  double tolerance = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance);
-  if (error == std::errc() && end == text.data() + text.size() && tolerance >= 0) return tolerance;
+  const auto tolerance = parse_number<double>(text);
+  if (tolerance && *tolerance >= 0) return *tolerance;
   return failure("usage", option, fmt::format("'{}' is not a number of 0 or more", text));
 }
 

@@ -14,6 +14,7 @@
 
 #include "depute/api.h"
 #include "depute/tools/lock.h"
+#include "ir/program_names.h"
 #include "normalize/passes.h"
 #include "plan/data_file.h"
 #include "plan/plan.h"
@@ -551,6 +552,7 @@ class CompilationSet {
 
 Result<Exported> read_inputs(const Compiler& compiler, CompileOptions& options) {
   return guarded([&]() -> Result<Exported> {
+    const NameScope::Use use(NameScope::current_or_new());
     TRY_STATUS(read_samples(options, options.lower));
     return read_programs(compiler, options);
   });
@@ -558,6 +560,7 @@ Result<Exported> read_inputs(const Compiler& compiler, CompileOptions& options) 
 
 Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, const LowerOptions& options,
                                   ReportParts parts) {
+  const NameScope::Use use(names_of(exported.program()));
   std::vector<StepTime> times;
   StepTimer timer(times);
   TRY(Prepared prepared, prepare(compiler, std::move(exported), options));
@@ -568,6 +571,7 @@ Result<Compiled> lower_and_report(const Compiler& compiler, Exported exported, c
 
 Result<Compiled> compile(const Compiler& compiler, const CompileOptions& options) {
   return guarded([&]() -> Result<Compiled> {
+    const NameScope::Use use(NameScope::current_or_new());
     const TargetOptions only{.target = {}, .options = options};
     TRY(std::vector<Compiled> compiled, CompilationSet(compiler, std::span(&only, 1)).run());
     return std::move(compiled.front());
@@ -627,6 +631,7 @@ Result<std::vector<Compiled>> compile_targets(const Compiler& compiler, const Co
                                               std::span<const Target> targets) {
   return guarded([&]() -> Result<std::vector<Compiled>> {
     TRY_STATUS(check_targets(options, targets));
+    const NameScope::Use use(NameScope::current_or_new());
     std::vector<TargetOptions> programs;
     for (const Target& target : targets)
       programs.push_back({.target = target.name, .options = options_of(options, target)});

@@ -85,7 +85,7 @@ class PythonPartitioner final : public Partitioner {
   PartitionResult result_of(const Tagged& tagged, const Method& method) const {
     PartitionResult result;
     for (const auto& [tag, backend, specs] : tagged.tags) {
-      result.partition_tags[Name(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
+      result.partition_tags[Name::scoped(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
     }
     const std::vector<const Graph*> graphs = graphs_of(method);  // in the order of read_method()
     std::vector<std::vector<const Node*>> nodes(graphs.size());
@@ -96,14 +96,14 @@ class PythonPartitioner final : public Partitioner {
     for (const auto& [graph, place, tag] : tagged.nodes) {
       const Node* node =
           place < 0 ? graphs.at(graph)->return_node() : nodes.at(graph).at(static_cast<std::size_t>(place));
-      result.node_tags.emplace_back(node, Name(tag));
+      result.node_tags.emplace_back(node, Name::scoped(tag));
       taken.insert(node);
     }
     const auto input = [&](std::size_t graph, std::int64_t place) {
       return graphs.at(graph)->inputs()[static_cast<std::size_t>(place)];
     };
     for (const auto& [graph, place, tag] : tagged.inputs) {
-      result.constant_tags.emplace_back(input(graph, place), Name(tag));
+      result.constant_tags.emplace_back(input(graph, place), Name::scoped(tag));
     }
     for (const auto& [graph, place] : tagged.no_copy) result.no_copy.push_back(input(graph, place));
     std::unordered_map<const Node*, std::string> reasons;

@@ -105,6 +105,7 @@ nb::bytes pt2_of(const ProgramHandle& handle) {
 // Returns an example value for each of these sizes of a method's inputs; 2 if none is known.
 std::vector<std::int64_t> example_numbers(const ProgramHandle& handle, const std::string& method,
                                           const std::vector<std::string>& sizes) {
+  const NameScope::Use use(handle.program->names);
   const auto symbols = example_sizes(*handle.program, method_of(handle, method));
   std::vector<std::int64_t> numbers;
   for (const std::string& text : sizes)

@@ -172,7 +172,7 @@ class Reader {
     bool is_delegate = !node.args().empty() && node.args()[0].kind == Argument::Kind::Delegate;
     if (is_delegate) short_name = "executorch_call_delegate";
     nb::object name = one ? text(node.result()->name()) : unique(short_name);
-    nb::object target = is_delegate ? op(Name(short_name)) : op(node.op());
+    nb::object target = is_delegate ? op(Name::scoped(short_name)) : op(node.op());
     return add_node("call_function", name, target, nb::tuple(args), kwargs, inputs, meta, nb::int_(position));
   }
 

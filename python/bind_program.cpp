@@ -71,6 +71,7 @@ using DataRow = std::tuple<std::string, std::string, std::vector<std::int64_t>, 
 // Parses the text of a program without constants, and adds the constants.
 ProgramHandle parse_with_data(const std::string& text, const std::vector<DataRow>& rows) {
   Program program = take(parse_program(text, "<partition>", make_registry().ops()));
+  const NameScope::Use use(program.names);
   for (const auto& [key, dtype, shape, strides, offset, memory, first, size] : rows) {
     if (first > memory.data.storage->size() || size > memory.data.storage->size() - first)
       throw nb::value_error("the memory does not have these bytes");
@@ -81,7 +82,7 @@ ProgramHandle parse_with_data(const std::string& text, const std::vector<DataRow
     data.offset = offset;
     data.storage = Storage::part(memory.data.storage, first, size);
     if (!fits_storage(data)) throw nb::value_error("the bytes are not those of a tensor of this shape");
-    program.data[Name(key)] = std::move(data);
+    program.data[Name::scoped(key)] = std::move(data);
   }
   take(verify_input(program));
   return hold(std::move(program));
@@ -178,7 +179,8 @@ std::vector<std::string> data_keys(const ProgramHandle& handle) {
 }
 
 Constant constant_of(const ProgramHandle& handle, const std::string& key) {
-  const TensorData* data = handle.program->find_data(Name(key));
+  const NameScope::Use use(handle.program->names);
+  const TensorData* data = handle.program->find_data(Name::scoped(key));
   if (data == nullptr) throw nb::key_error(("there is no constant '" + key + "'").c_str());
   return {key, *data};
 }
@@ -200,7 +202,8 @@ nb::bytes payload_of(const Storage& storage, const std::string& place) {
 }
 
 DelegateHandle delegate_of(const ProgramHandle& handle, const std::string& name) {
-  const Delegate* delegate = handle.program->find_delegate(Name(name));
+  const NameScope::Use use(handle.program->names);
+  const Delegate* delegate = handle.program->find_delegate(Name::scoped(name));
   if (delegate == nullptr) throw nb::key_error(("there is no delegate '" + name + "'").c_str());
   return {handle.program, {handle.program, delegate}};
 }

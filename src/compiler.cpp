@@ -7,7 +7,9 @@
 #include "depute/api.h"
 #include "depute/backend/backend_op.h"
 #include "depute/compiler/normalize.h"
+#include "depute/program/name_scope.h"
 #include "depute/program/program.h"
+#include "ir/program_names.h"
 #include "ir/sym/narrow_ranges.h"
 #include "ir/verify.h"
 #include "lower/delegate_parts.h"
@@ -44,6 +46,7 @@ void append(QuantizeResult& to, const QuantizeResult& from) {
   to.layers.insert(to.layers.end(), from.layers.begin(), from.layers.end());
   to.left.insert(to.left.end(), from.left.begin(), from.left.end());
   if (from.chosen) to.chosen = from.chosen;
+  to.names = NameScope::current();  // keeps the names of both
 }
 
 // Returns the program of a stage to edit, with the ops of `registry`.
@@ -63,6 +66,7 @@ Status Compiler::add_kernel_file(const std::string& path) {
 
 Result<Exported> Compiler::load(const std::string& path) const {
   return guarded([&]() -> Result<Exported> {
+    const NameScope::Use use(NameScope::current_or_new());
     TRY(std::shared_ptr<const MappedFile> file, open_input(path));
     return read_verified(std::move(file), registry_);
   });
@@ -70,8 +74,10 @@ Result<Exported> Compiler::load(const std::string& path) const {
 
 Result<Exported> Compiler::load(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 const std::string& name) const {
-  return guarded(
-      [&] { return read_verified(MappedFile::in_memory(bytes, std::move(owner), name), registry_); });
+  return guarded([&] {
+    const NameScope::Use use(NameScope::current_or_new());
+    return read_verified(MappedFile::in_memory(bytes, std::move(owner), name), registry_);
+  });
 }
 
 Result<Exported> Compiler::load(std::vector<std::byte> bytes, const std::string& name) const {
@@ -81,6 +87,7 @@ Result<Exported> Compiler::load(std::vector<std::byte> bytes, const std::string&
 
 Result<Exported> Compiler::load(const ExportedModel& model, const std::string& name) const {
   return guarded([&]() -> Result<Exported> {
+    const NameScope::Use use(NameScope::current_or_new());
     TRY(Program program, read_model(model, name, {.ops = registry_.ops()}));
     return verified(std::move(program));
   });
@@ -88,6 +95,7 @@ Result<Exported> Compiler::load(const ExportedModel& model, const std::string& n
 
 Result<Exported> Compiler::load(Program program) const {
   return guarded([&] {
+    const NameScope::Use use(names_to_edit(program));
     if (program.ops != registry_.ops()) use_ops(program, registry_.ops());
     return verified(std::move(program));
   });
@@ -99,6 +107,7 @@ Result<Exported> Compiler::join(std::vector<std::pair<std::string, Exported>> me
 
 Result<Exported> Compiler::join(Exported to, std::vector<std::pair<std::string, Exported>> methods) const {
   return guarded([&]() -> Result<Exported> {
+    const NameScope::Use use(Stages::names(to));
     if (methods.empty()) return to;
     QuantizeResult quantized = to.quantized();
     bool is_quantized = Stages::is_quantized(to);
@@ -106,7 +115,7 @@ Result<Exported> Compiler::join(Exported to, std::vector<std::pair<std::string, 
     for (auto& [name, method] : methods) {
       append(quantized, method.quantized());
       is_quantized = is_quantized || Stages::is_quantized(method);
-      TRY_STATUS(join_method(program, take(method, registry_), Name(name)));
+      TRY_STATUS(join_method(program, take(method, registry_), Name::scoped(name)));
     }
     return Stages::exported(std::move(program), std::move(quantized), is_quantized);
   });
@@ -173,11 +182,15 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends,
 }  // namespace
 
 Result<Exported> Compiler::quantize(Exported exported, const LowerOptions& options) const {
-  return guarded([&] { return quantize_with(std::move(exported), options, registry_); });
+  return guarded([&] {
+    const NameScope::Use use(Stages::names(exported));
+    return quantize_with(std::move(exported), options, registry_);
+  });
 }
 
 Result<Exported> Compiler::tap(Exported exported, const LowerOptions& options, std::vector<Tap>* taps) const {
   return guarded([&]() -> Result<Exported> {
+    const NameScope::Use use(Stages::names(exported));
     if (options.taps.empty()) return exported;
     const bool is_quantized = Stages::is_quantized(exported);
     QuantizeResult quantized = exported.quantized();
@@ -190,6 +203,7 @@ Result<Exported> Compiler::tap(Exported exported, const LowerOptions& options, s
 
 Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) const {
   return guarded([&]() -> Result<Edge> {
+    const NameScope::Use use(Stages::names(exported));
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
     TRY_STATUS(check_methods(exported.program(), options.backends));
     if (!options.quantize.empty() && !Stages::is_quantized(exported)) {
@@ -204,6 +218,7 @@ Result<Edge> Compiler::to_edge(Exported exported, const LowerOptions& options) c
     if (!options.integer_io.empty()) {
       QuantizeResult with_io = *quantized;
       TRY(with_io.integer_io, make_integer_io(program, options.integer_io));
+      with_io.names = NameScope::current();
       quantized = std::make_shared<const QuantizeResult>(std::move(with_io));
     }
     TRY_STATUS(bind_ops(program, backends, registry_));
@@ -256,6 +271,7 @@ Result<Delegated> delegate(std::shared_ptr<Program> program, Stages::Quantized q
 
 Result<Delegated> Compiler::to_backend(Edge edge, const LowerOptions& options) const {
   return guarded([&] {
+    const NameScope::Use use(Stages::names(edge));
     Stages::Quantized quantized = Stages::quantized(edge);
     return delegate(Stages::release(edge), std::move(quantized), nullptr, {}, options, registry_);
   });
@@ -263,6 +279,7 @@ Result<Delegated> Compiler::to_backend(Edge edge, const LowerOptions& options) c
 
 Result<Delegated> Compiler::to_backend(Delegated delegated, const LowerOptions& options) const {
   return guarded([&] {
+    const NameScope::Use use(Stages::names(delegated));
     return delegate(Stages::release(delegated), Stages::quantized(delegated), Stages::normalized(delegated),
                     delegated.rounds(), options, registry_);
   });
@@ -276,6 +293,7 @@ Delegated Delegated::without_rounds() && {
 
 Result<Delegated> lower_undelegated(Delegated delegated, const LowerOptions& options) {
   return guarded([&]() -> Result<Delegated> {
+    const NameScope::Use use(Stages::names(delegated));
     if (Stages::is_lowered(delegated)) return delegated;
     Program program = Stages::take(delegated);
     TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
@@ -287,6 +305,7 @@ Result<Delegated> lower_undelegated(Delegated delegated, const LowerOptions& opt
 
 Result<Delegated> add_constants(Delegated delegated, std::span<const ConstantMethod> constants) {
   return guarded([&]() -> Result<Delegated> {
+    const NameScope::Use use(Stages::names(delegated));
     if (constants.empty()) return delegated;
     const bool is_lowered = Stages::is_lowered(delegated);
     Program program = Stages::take(delegated);
@@ -311,6 +330,7 @@ Result<Delegated> Compiler::lower(Exported exported, const LowerOptions& options
 Result<Executable> to_executorch(Delegated delegated, const WriteOptions& options,
                                  std::vector<Refusal>* refusals) {
   TRY(delegated, lower_undelegated(std::move(delegated)));
+  const NameScope::Use use(delegated.program().names);
   std::vector<Refusal> found;
   Result<Plan> plan = make_plan(delegated.program(), options, found);
   for (Refusal& refusal : found) refusal.program = delegated.shared_program();
@@ -320,10 +340,12 @@ Result<Executable> to_executorch(Delegated delegated, const WriteOptions& option
 }
 
 Result<PteFile> write(const Executable& executable, const std::string& name) {
+  const NameScope::Use use(executable.program().names);
   return write_pte_bytes(executable.program(), executable.plan(), executable.options(), name);
 }
 
 Result<PteFile> write_file(const Executable& executable, const std::string& path) {
+  const NameScope::Use use(executable.program().names);
   TRY(WriteSummary summary, write_pte(executable.program(), executable.plan(), path, executable.options()));
   return PteFile{.name = path, .summary = std::move(summary)};
 }

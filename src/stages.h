@@ -22,6 +22,11 @@ struct Stages {
     std::shared_ptr<Program>(program).reset();
     return std::move(*program);
   }
+  // Names for a step: the program's own, or a copy if others keep the program and not what the step adds.
+  static NameScope names(const Stage& stage) {
+    const NameScope& names = stage.program_->names;
+    return stage.program_.use_count() == 1 && names ? names : names.copy();
+  }
   static std::shared_ptr<Program> release(Stage& stage) { return std::exchange(stage.program_, nullptr); }
   static Quantized quantized(const Stage& stage) { return stage.quantized_; }
   static bool is_quantized(const Exported& exported) { return exported.is_quantized_; }
@@ -54,7 +59,11 @@ struct Stages {
   static Executable executable(Delegated delegated, Plan plan, WriteOptions options) {
     return {std::move(delegated), std::make_shared<const Plan>(std::move(plan)), std::move(options)};
   }
+  // The program may come from callbacks, which may have used another scope.
   static std::shared_ptr<Program> share(Program program) {
+    NameScope names = NameScope::current();
+    names.keep(program.names);
+    program.names = std::move(names);
     return std::make_shared<Program>(std::move(program));
   }
 };

@@ -10,6 +10,7 @@
 
 #include "depute/program/builder.h"
 #include "ir/debug_handles.h"
+#include "ir/program_names.h"
 #include "support/try.h"
 
 namespace depute {
@@ -160,7 +161,7 @@ Result<Value*> add_tap(Graph& graph, Value& value, std::span<const std::string> 
   TRY(Value * output, b.run([&]() -> Result<Value*> { return build_tap(b, value, numbers); }));
   SourceLocation source;
   if (producer != nullptr && producer->source != nullptr) source = *producer->source;
-  source.module_path = Name(fmt::format("{}.{}", tap_module, value.name().str()));
+  source.module_path = Name::scoped(fmt::format("{}.{}", tap_module, value.name().str()));
   source.original_op = {};
   source.custom = {};
   const SourceLocation* const place = graph.add_source(source);
@@ -300,6 +301,7 @@ Result<TapRule> parse_tap_rule(std::string_view text) {
 }
 
 Result<std::vector<Tap>> add_taps(Program& program, std::span<const TapRule> rules) {
+  const NameScope::Use use(names_to_edit(program));
   TRY_STATUS(expand_taps(program));
   return Tapper(program, rules).run();
 }
@@ -328,6 +330,7 @@ static Status expand_tap(Graph& graph, Node& node, std::uint32_t& last_handle) {
 }
 
 Status expand_taps(Program& program) {
+  const NameScope::Use use(names_to_edit(program));
   static const Name tap_op("executorch_devtools.tap.Tensor");
   std::optional<std::uint32_t> last_handle;  // looked up for the first tap
   for (auto& method : program.methods) {

@@ -10,6 +10,7 @@
 #include "depute/program/inspect.h"
 #include "depute/program/interpret.h"
 #include "depute/program/name.h"
+#include "depute/program/name_scope.h"
 #include "depute/program/op.h"
 #include "depute/program/program.h"
 #include "depute/program/result.h"

@@ -1,4 +1,5 @@
 #include "depute/program/program.h"
+#include "ir/program_names.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ Argument add_result(Program& program, Method& method, const ConstantValue& value
     method.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
     return Argument::of(method.graph->add_input(key, tensor_type(data.type)));
   }
-  if (const auto* text = std::get_if<std::string>(&value)) return Argument::string(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return Argument::text(Argument::Kind::String, Name::scoped(*text));
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return Argument::of(*integer);
   if (const auto* number = std::get_if<double>(&value)) return Argument::of(*number);
   return Argument::of(std::get<bool>(value));
@@ -23,6 +24,7 @@ Argument add_result(Program& program, Method& method, const ConstantValue& value
 }  // namespace
 
 Status add_constant_method(Program& program, const ConstantMethod& constant) {
+  const NameScope::Use use(names_to_edit(program));
   std::string place = fmt::format("constant method '{}'", constant.name);
   if (constant.name.empty()) return failure("constant_method", place, "the method has no name");
   if (constant.values.empty()) return failure("constant_method", place, "it has no values to return");
@@ -30,7 +32,7 @@ Status add_constant_method(Program& program, const ConstantMethod& constant) {
     return failure("constant_method", place, "the program already has a method with this name",
                    "give it another name");
   }
-  Method& method = program.add_method(Name(constant.name));
+  Method& method = program.add_method(Name::scoped(constant.name));
   std::vector<Argument> results;
   for (const ConstantValue& value : constant.values) results.push_back(add_result(program, method, value));
   method.graph->set_outputs(results);

@@ -447,7 +447,7 @@ Name Graph::unique_name(Name wanted) {
   if (names_.try_emplace(wanted, 1).second) return wanted;
   for (;;) {
     std::uint32_t suffix = names_[wanted]++;
-    Name candidate(fmt::format("{}_{}", wanted.str(), suffix));
+    Name candidate = Name::scoped(fmt::format("{}_{}", wanted.str(), suffix));
     if (names_.try_emplace(candidate, 1).second) return candidate;
   }
 }

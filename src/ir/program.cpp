@@ -72,8 +72,8 @@ const TensorData* Program::find_data(Name key) const {
 }
 
 Name Program::unique_data_key(std::string_view wanted) const {
-  Name key(wanted);
-  for (int suffix = 1; data.contains(key); ++suffix) key = Name(fmt::format("{}_{}", wanted, suffix));
+  Name key = Name::scoped(wanted);
+  for (int suffix = 1; data.contains(key); ++suffix) key = Name::scoped(fmt::format("{}_{}", wanted, suffix));
   return key;
 }
 
@@ -84,11 +84,17 @@ Method& Program::add_method(Name name) {
   return *methods.back();
 }
 
+Program empty_like(const Program& program) {
+  Program made(program.ops);
+  made.names.keep(program.names);
+  made.ranges = program.ranges;
+  return made;
+}
+
 Program clone(const Program& program) {
-  Program copy(program.ops);
+  Program copy = empty_like(program);
   for (const auto& method : program.methods) copy.methods.push_back(clone_method(*method));
   copy.data = program.data;
-  copy.ranges = program.ranges;
   for (const auto& delegate : program.delegates)
     copy.delegates.push_back(std::make_unique<Delegate>(*delegate));
   return copy;

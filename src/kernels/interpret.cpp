@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "depute/program/builder.h"
+#include "ir/program_names.h"
 #include "kernels/tensors.h"
 #include "ops/control/control_flow.h"
 #include "ops/kernel_rules.h"
@@ -402,6 +403,7 @@ class Interpreter {
 
 Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
                                             std::span<const RuntimeValue> inputs) {
+  const NameScope::Use use(names_of(program));
   ProgramState state;
   return Interpreter(program, state).run(method, inputs);
 }
@@ -409,6 +411,7 @@ Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method
 Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
                                             std::span<const RuntimeValue> inputs,
                                             const BodyObserver& observe) {
+  const NameScope::Use use(names_of(program));
   ProgramState state;
   return Interpreter(program, state, 0, observe).run(method, inputs);
 }
@@ -416,6 +419,7 @@ Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method
 Result<std::vector<RuntimeValue>> interpret(const Program& program, const Method& method,
                                             std::span<const RuntimeValue> inputs, ProgramState& state,
                                             const NodeHooks& hooks) {
+  const NameScope::Use use(names_of(program));
   return Interpreter(program, state, 0, no_observer, hooks).run_with_state(method, inputs);
 }
 

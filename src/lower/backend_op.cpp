@@ -11,6 +11,7 @@
 #include "depute/program/program.h"
 #include "depute/program/walk.h"
 #include "ir/node_order.h"
+#include "ir/program_names.h"
 #include "ir/text/text.h"
 #include "lower/lowering_error.h"
 #include "ops/contents.h"
@@ -592,11 +593,17 @@ Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
 
 Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
                                      std::span<const Name> names) {
-  return guarded([&] { return bind(program, ops, names); });
+  return guarded([&] {
+    const NameScope::Use use(names_to_edit(program));
+    return bind(program, ops, names);
+  });
 }
 
 Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which) {
-  return guarded([&] { return expand(program, which); });
+  return guarded([&] {
+    const NameScope::Use use(names_to_edit(program));
+    return expand(program, which);
+  });
 }
 
 }  // namespace depute

@@ -235,8 +235,7 @@ void GraphCarver::add_child_delegates(Program& child) const {
 
 std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const Imports& imports,
                                                        const std::vector<const Value*>& results) {
-  auto child = std::make_shared<Program>(program_.ops);
-  child->ranges = program_.ranges;
+  auto child = std::make_shared<Program>(empty_like(program_));
   child->add_method(Name("forward"));
   BodyMap bodies;
   add_child_inputs(*child, tag, imports);
@@ -251,7 +250,7 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
 // Returns the delegate's name, with a suffix if a value of the program has this name.
 Name GraphCarver::result_name(Name delegate, int& suffix) const {
   for (;;) {
-    Name name = suffix == 0 ? delegate : Name(fmt::format("{}_{}", delegate.str(), suffix));
+    Name name = suffix == 0 ? delegate : Name::scoped(fmt::format("{}_{}", delegate.str(), suffix));
     ++suffix;
     if (!from_.has_name(name) && !to_.has_name(name)) return name;
   }

@@ -86,7 +86,7 @@ class GuardedBackend final : public Backend {
   void name_makers(const PreprocessResult& result) const {
     const auto name = [&](const std::shared_ptr<const Storage>& storage, const std::string& what) {
       if (storage != nullptr && storage->is_lazy())
-        storage->name_maker(Name(fmt::format("{}, {}", place_text({.backend = id_}), what)));
+        storage->name_maker(Name::scoped(fmt::format("{}, {}", place_text({.backend = id_}), what)));
     };
     name(result.processed_bytes, "processed_bytes");
     for (const NamedData& data : result.data_store_output)

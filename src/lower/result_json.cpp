@@ -194,7 +194,7 @@ Result<TensorType> type_of(const StoredLayout& layout) {
 Result<std::shared_ptr<const Storage>> bytes_of(const StoredData& stored, const Program& partition,
                                                 const ReadBytes& read) {
   if (!stored.constant) return read(stored.blob.value_or(StoredBytes()));
-  const TensorData* data = partition.find_data(Name(*stored.constant));
+  const TensorData* data = partition.find_data(Name::scoped(*stored.constant));
   if (data == nullptr)
     return failure("result", "data",
                    fmt::format("it names a constant that is not there: '{}'", *stored.constant));

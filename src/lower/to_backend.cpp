@@ -12,6 +12,7 @@
 #include "depute/program/program.h"
 #include "depute/program/walk.h"
 #include "ir/debug_handles.h"
+#include "ir/program_names.h"
 #include "lower/carve.h"
 #include "lower/delegate_parts.h"
 #include "lower/guarded_backend.h"
@@ -84,7 +85,7 @@ class DelegateNames {
   Name operator()(Name tag) {
     if (taken_.insert(tag).second) return tag;
     for (int& suffix = next_[tag];;) {
-      Name name(fmt::format("{}_{}", tag.str(), ++suffix));
+      Name name = Name::scoped(fmt::format("{}_{}", tag.str(), ++suffix));
       if (taken_.insert(name).second) return name;
     }
   }
@@ -363,11 +364,10 @@ Result<Lowered> delegate_parts(const Program& program, const MethodPartitioners&
       jobs.push_back({part.partition.method->name, &partition, {}});
     }
   }
-  Lowered lowered{{}, Program(program.ops)};
+  Lowered lowered{{}, empty_like(program)};
   if (!options.without_payloads) {
     TRY(lowered.cache, run_backends(jobs, registry, options, cache));
   }
-  lowered.program.ranges = program.ranges;
   for (CarvedPart& part : parts) {
     if (part.partition.has_partitioner) record_verdicts(part.partition, registry, lowered.verdicts);
     lowered.program.methods.push_back(std::move(part.carved.method));
@@ -411,6 +411,7 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
 Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
                            const Registry& registry, const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
+    const NameScope::Use use(program.names.copy());
     TRY_STATUS(verify_input(program));
     TRY(ResultCache cache, ResultCache::open(options.cache));
     return delegate_parts(program, partitioners, registry, options, cache);
@@ -420,6 +421,7 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
 Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
+    const NameScope::Use use(program.names.copy());
     TRY_STATUS(verify_input(program));
     TRY(ResultCache cache, ResultCache::open(options.cache));
     return delegate_parts(program, for_all_methods(program, partitioner), registry, options, cache);
@@ -430,12 +432,14 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
                             const std::vector<CompileSpec>& compile_specs, const Registry& registry,
                             const ToBackendOptions& options) {
   return guarded([&]() -> Result<Delegate> {
+    const NameScope::Use use(program.names.copy());
     TRY_STATUS(verify_input(program));
     return lower_whole(backend_id, program, compile_specs, registry, options);
   });
 }
 
 Splits splits_of(const Program& program, const Delegation& delegation) {
+  const NameScope::Use use(names_of(program));
   Splits all;
   for (const MethodPartition& method : delegation.methods) {
     std::unordered_map<Name, const std::unordered_map<Name, Name>*> delegates;  // by graph, then by tag
@@ -472,8 +476,7 @@ Status check_original(const Delegate& delegate) {
 Result<Program> standing_alone(const Delegate& delegate) {
   TRY_STATUS(check_original(delegate));
   const Method& inner = *delegate.original->methods.front();
-  Program program(delegate.original->ops);
-  program.ranges = delegate.original->ranges;
+  Program program = empty_like(*delegate.original);
   Method& method = program.add_method(Name("forward"));
   method.in_spec = inner.in_spec;
   method.out_spec = inner.out_spec;
@@ -507,7 +510,10 @@ Result<Program> standing_alone(const Delegate& delegate) {
 }  // namespace
 
 Result<Program> as_program(const Delegate& delegate) {
-  return guarded([&] { return standing_alone(delegate); });
+  return guarded([&] {
+    const NameScope::Use use(delegate.names.copy());
+    return standing_alone(delegate);
+  });
 }
 
 }  // namespace depute

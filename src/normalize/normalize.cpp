@@ -2,6 +2,7 @@
 #include "depute/compiler/normalize.h"
 
 #include "depute/program/program.h"
+#include "ir/program_names.h"
 #include "normalize/passes.h"
 #include "support/guarded.h"
 #include "support/try.h"
@@ -16,6 +17,7 @@ constexpr Pass undelegated_pass_list[] = {DEPUTE_UNDELEGATED_PASSES(DEPUTE_ROW)}
 
 Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormalizeOptions& options) {
   return guarded([&]() -> Result<Program> {
+    const NameScope::Use use(names_to_edit(program));
     TRY_STATUS(verify_input(program));
     TRY_STATUS(run_passes(program, steps, options));
     return std::move(program);

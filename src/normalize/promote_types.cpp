@@ -156,7 +156,7 @@ class Promoter {
       text += fmt::format("{:02x}", static_cast<unsigned>((*bytes)[i]));
     Value*& constant = constants_[text];
     if (constant != nullptr) return operands_.in_graph(*constant, *graph_);
-    Name key(text);
+    Name key = Name::scoped(text);
     const TensorData* known = program_.find_data(key);
     TensorData data = make_data(make_tensor(dtype, {}), std::move(*bytes));
     if (known == nullptr) program_.data[key] = data;

@@ -200,8 +200,8 @@ Graph* Builder::add_body(std::string_view name) {
   const auto is_taken = [&](Name wanted) {
     return std::ranges::any_of(method_->bodies, [&](const auto& body) { return body->name() == wanted; });
   };
-  Name free(name);
-  for (int i = 1; is_taken(free); ++i) free = Name(fmt::format("{}_{}", name, i));
+  Name free = Name::scoped(name);
+  for (int i = 1; is_taken(free); ++i) free = Name::scoped(fmt::format("{}_{}", name, i));
   method_->bodies.push_back(std::make_unique<Graph>(free, graph_->ops()));
   return method_->bodies.back().get();
 }

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "depute/program/builder.h"
 #include "depute/program/infer.h"
+#include "platform/parse_number.h"
 #include "support/check.h"
 
 namespace depute {
@@ -33,10 +33,9 @@ std::string_view take(std::string_view& text, char separator) {
 }
 
 std::size_t number(std::string_view text) {
-  std::size_t result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  CHECK(error == std::errc() && end == text.data() + text.size()) << text;
-  return result;
+  const auto result = parse_number<std::size_t>(text);
+  CHECK(result) << text;
+  return *result;
 }
 
 // Parses "self f32 f16 rank 1-3".

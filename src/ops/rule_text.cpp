@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <functional>
 #include <map>
 #include <numbers>
@@ -13,6 +12,7 @@
 #include "depute/program/infer.h"
 #include "ops/idioms.h"
 #include "ops/math/formula.h"
+#include "platform/parse_number.h"
 #include "support/check.h"
 #include "support/try.h"
 
@@ -346,7 +346,7 @@ class RuleReader {
       constant = quoted.c_str();
     } else {
       double number = 0;
-      const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
+      const auto [end, error] = platform::read_float(text_.data(), text_.data() + text_.size(), number);
       CHECK(error == std::errc()) << rule_->text << ": " << text_;
       const std::string_view digits = text_.substr(0, static_cast<std::size_t>(end - text_.data()));
       const bool is_float = digits.find_first_of(".e") != std::string_view::npos;

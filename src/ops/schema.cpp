@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "platform/parse_number.h"
 #include "support/check.h"
 
 namespace depute::internal {
@@ -192,8 +193,8 @@ class SchemaReader {
 
   // torch writes the default of a dtype as its number, and of a memory format as 0 for contiguous.
   Argument number(std::string_view digits, ArgType type) {
-    const auto integer = whole<std::int64_t>(digits);
-    const auto value = whole<double>(digits);
+    const auto integer = parse_number<std::int64_t>(digits);
+    const auto value = parse_number<double>(digits);
     const bool takes_floats = type == ArgType::Float || type == ArgType::Scalar;
     if (takes_floats ? !value : !integer) {
       fail("expected a value");
@@ -205,15 +206,6 @@ class SchemaReader {
     }
     if (type == ArgType::Float || !integer) return Argument::of(*value);
     return Argument::of(*integer);
-  }
-
-  // Parses digits as the type; nullopt if they are invalid or followed by other text.
-  template <typename T>
-  static std::optional<T> whole(std::string_view digits) {
-    T value{};
-    auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return std::nullopt;
-    return value;
   }
 
   void read_returns() {

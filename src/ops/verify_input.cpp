@@ -11,6 +11,7 @@
 #include "depute/program/op.h"
 #include "depute/program/walk.h"
 #include "ir/delegate_index.h"
+#include "ir/program_names.h"
 #include "ir/verify.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
@@ -179,7 +180,10 @@ class InputVerifier {
 }  // namespace
 
 Status verify_input(const Program& program) {
-  return guarded([&] { return InputVerifier().run(program, 0); });
+  return guarded([&] {
+    const NameScope::Use use(names_of(program));
+    return InputVerifier().run(program, 0);
+  });
 }
 
 }  // namespace depute

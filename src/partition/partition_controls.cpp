@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "depute/backend/pins.h"
 #include "depute/program/result.h"
 #include "partition/region_words.h"
+#include "platform/parse_number.h"
 #include "support/try.h"
 
 namespace depute {
@@ -31,10 +31,8 @@ Result<T> meaning(const std::pair<std::string_view, T> (&words)[count], std::str
 }
 
 Result<std::uint32_t> count(std::string_view where, std::string_view key, std::string_view value) {
-  std::uint32_t number = 0;
-  const char* end = value.data() + value.size();
-  const auto [stop, status] = std::from_chars(value.data(), end, number);
-  if (stop == end && status == std::errc() && number > 0) return number;
+  const auto number = parse_number<std::uint32_t>(value);
+  if (number && *number > 0) return *number;
   return failure("usage", where, fmt::format("{}={} is not a number of nodes", key, value),
                  "use a number of 1 or more");
 }

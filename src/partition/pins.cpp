@@ -11,6 +11,7 @@
 #include "depute/program/result.h"
 #include "depute/program/walk.h"
 #include "partition/node_names.h"
+#include "platform/regex_syntax.h"
 #include "support/try.h"
 
 namespace depute {
@@ -37,14 +38,6 @@ bool is_in_module(const Node& node, std::string_view path) {
   return node.source != nullptr && is_below(node.source->module_path.str(), path);
 }
 
-// libstdc++ matches breadth first if it is told to, since backtracking is exponential for some expressions. libc++
-// gives up such a match.
-#ifdef __GLIBCXX__
-constexpr auto regex_syntax = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
-#else
-constexpr auto regex_syntax = std::regex_constants::ECMAScript;
-#endif
-
 // Describes a fault in the same words with every library.
 std::string_view regex_fault(std::regex_constants::error_type code) {
   namespace kinds = std::regex_constants;
@@ -68,7 +61,7 @@ Result<std::regex> compile_regex(std::string_view text) {
     if (std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0)
       return fault("back-references are not supported");
   try {
-    return std::regex(text.begin(), text.end(), regex_syntax);
+    return std::regex(text.begin(), text.end(), platform::regex_syntax);
   } catch (const std::regex_error& failure) {
     return fault(fmt::format("invalid regular expression: {}", regex_fault(failure.code())));
   }

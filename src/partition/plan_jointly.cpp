@@ -222,7 +222,7 @@ class MethodPlanner {
     const ProposeOptions& options = proposals_[owner].options;
     std::uint32_t& next = next_tag_[options.owner];
     for (;;) {
-      const Name tag(fmt::format("{}{}", options.owner, next++));
+      const Name tag = Name::scoped(fmt::format("{}{}", options.owner, next++));
       if (!result_.partition_tags.try_emplace(tag, options.spec).second) continue;
       owner_of_tag_.emplace(tag, owner);
       return tag;

@@ -8,6 +8,7 @@
 #include "depute/program/program.h"
 #include "depute/program/walk.h"
 #include "ir/delegate_state.h"
+#include "ir/program_names.h"
 #include "plan/flat/flatten.h"
 #include "plan/memory/callers_planner.h"
 #include "plan/memory/tensor_bounds.h"
@@ -123,7 +124,10 @@ Result<Plan> make_plan(const Program& program, const WriteOptions& options) {
 }
 
 Result<Plan> make_plan(const Program& program, const WriteOptions& options, std::vector<Refusal>& refusals) {
-  return guarded([&]() -> Result<Plan> { return plan_methods(program, options, refusals); });
+  return guarded([&]() -> Result<Plan> {
+    const NameScope::Use use(names_of(program));
+    return plan_methods(program, options, refusals);
+  });
 }
 
 bool rename_external(Plan& plan, std::string_view name, const std::string& to) {

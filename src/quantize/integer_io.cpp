@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "depute/program/op.h"
+#include "ir/program_names.h"
 #include "support/try.h"
 
 namespace depute {
@@ -262,6 +263,7 @@ Result<IntegerIoRule> parse_integer_io_rule(std::string_view text) {
 }
 
 Result<std::vector<IntegerTensor>> make_integer_io(Program& program, std::span<const IntegerIoRule> rules) {
+  const NameScope::Use use(names_to_edit(program));
   return IntegerIo(rules).run(program);
 }
 

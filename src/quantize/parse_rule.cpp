@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "depute/compiler/quantize.h"
 #include "depute/program/result.h"
+#include "platform/parse_number.h"
 #include "support/number_text.h"
 #include "support/try.h"
 
@@ -77,10 +77,8 @@ Status read_option(QuantizeRule& rule, std::string_view text, std::string_view o
     return usage_error(text, fmt::format("unknown option '{}'; expected group, only or off", key),
                        did_you_mean(key, known, rule_examples));
   }
-  rule.group = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
-  const bool is_read = error == std::errc() && end == value.data() + value.size();
-  if (value != "row" && (!is_read || rule.group < group_step || rule.group % group_step != 0))
+  rule.group = parse_number<decltype(rule.group)>(value).value_or(0);
+  if (value != "row" && (rule.group < group_step || rule.group % group_step != 0))
     return usage_error(text, fmt::format("the group size must be a multiple of {}, or row", group_step));
   if (rule.weight_bits == 8) return usage_error(text, "groups require 4-bit weights");
   return {};
@@ -96,10 +94,8 @@ Status read_options(QuantizeRule& rule, std::string_view text, std::size_t colon
 }
 
 std::optional<double> positive_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && number > 0 && std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<double>(text);
+  return number && *number > 0 && std::isfinite(*number) ? number : std::nullopt;
 }
 
 // "sqnr>=30" or "size<=12M".

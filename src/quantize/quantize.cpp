@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "depute/program/builder.h"
+#include "ir/program_names.h"
 #include "normalize/passes.h"
 #include "quantize/choose_rules.h"
 #include "quantize/constants.h"
@@ -449,6 +450,7 @@ Status run_convolutions(Program& program, std::span<const QuantizeRule> rules, i
 Result<QuantizeResult> quantize(Program& program, std::span<const QuantizeRule> rules, int jobs,
                                 std::span<const Calibration> calibrations,
                                 const CalibrationProgress& progress) {
+  const NameScope::Use use(names_to_edit(program));
   QuantizeResult result;
   for (const QuantizeRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
   if (!rules.empty()) TRY_STATUS(make_functional(program));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/parse_number.h"
 #include "support/trim.h"
 
 namespace depute {
@@ -49,11 +49,10 @@ Status set(ReadLimits& to, std::string_view assignment) {
     return failure("usage", variable, fmt::format("there is no limit '{}'", name),
                    did_you_mean(name, names, fmt::format("the limits are {}", fmt::join(names, ", "))));
   }
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, to.*limit->second);
-  if (error != std::errc() || stop != end || number.empty())
-    return failure("usage", variable, fmt::format("{}: '{}' is not a number", name, number));
-  if (to.*limit->second == 0) return failure("usage", variable, fmt::format("{}: the least is 1", name));
+  const auto given = parse_number<std::remove_cvref_t<decltype(to.*limit->second)>>(number);
+  if (!given) return failure("usage", variable, fmt::format("{}: '{}' is not a number", name, number));
+  to.*limit->second = *given;
+  if (*given == 0) return failure("usage", variable, fmt::format("{}: the least is 1", name));
   return {};
 }
 

@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "depute/program/name.h"
+#include "platform/parse_number.h"
 #include "read/json.h"
 #include "read/quote.h"
 #include "support/fields.h"
@@ -84,9 +84,9 @@ Status read_members(const Json& json, T& members) {
   return json.for_each_member([&](std::string_view text, const Json& member) -> Status {
     typename T::key_type key{};
     if constexpr (std::integral<typename T::key_type>) {
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key);
-      if (error != std::errc() || end != text.data() + text.size())
-        return member.fault(fmt::format("its key {} is not a number", quote(text)));
+      const auto number = parse_number<typename T::key_type>(text);
+      if (!number) return member.fault(fmt::format("its key {} is not a number", quote(text)));
+      key = *number;
     } else {
       key = text;
     }

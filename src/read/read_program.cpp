@@ -7,6 +7,7 @@
 
 #include "depute/program/text.h"
 #include "ir/debug_handles.h"
+#include "ir/program_names.h"
 #include "ir/text/compact.h"
 #include "read/foreign_file.h"
 #include "read/pt2/read_pt2.h"
@@ -174,7 +175,11 @@ Status join(Program& to, Program from, Name name) {
 }  // namespace
 
 Status join_method(Program& to, Program from, Name name) {
-  return guarded([&] { return join(to, std::move(from), name); });
+  return guarded([&] {
+    const NameScope::Use use(names_to_edit(to));
+    to.names.keep(from.names);
+    return join(to, std::move(from), name);
+  });
 }
 
 }  // namespace depute

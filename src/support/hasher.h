@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -54,7 +55,10 @@ struct Digest {
   std::array<unsigned char, 32> bytes = {};
 
   std::string hex() const;  // 64 lower-case digits
-  friend auto operator<=>(const Digest&, const Digest&) = default;
+  friend bool operator==(const Digest&, const Digest&) = default;
+  friend std::strong_ordering operator<=>(const Digest& a, const Digest& b) {
+    return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) <=> 0;
+  }
 };
 
 Digest sha256(std::span<const std::byte> bytes);

@@ -35,12 +35,6 @@ double percent(std::uint64_t part, std::uint64_t whole, double of_nothing) {
   return whole == 0 ? of_nothing : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 std::optional<std::uint64_t> bytes_of_text(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

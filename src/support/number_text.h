@@ -25,9 +25,6 @@ std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_
 // Part of a whole, in percent; `of_nothing` if the whole is 0.
 double percent(std::uint64_t part, std::uint64_t whole, double of_nothing = 0);
 
-// The number that the whole text is, in decimal digits.
-std::optional<std::uint64_t> whole_number(std::string_view text);
-
 // "4096", "500M", "20G"; K, M, G and T are powers of 1024. Nothing for other text and for sizes beyond 64 bits.
 std::optional<std::uint64_t> bytes_of_text(std::string_view text);
 

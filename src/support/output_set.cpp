@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
 #include "platform/file_system.h"
+#include "platform/parse_number.h"
 #include "support/check.h"
 #include "support/clean_up.h"
 #include "support/try.h"
@@ -24,9 +24,7 @@ std::optional<int> named_stream(std::string_view path) {
   for (std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(folder)) continue;
     path.remove_prefix(folder.size());
-    int number = -1;
-    auto [end, failure] = std::from_chars(path.data(), path.data() + path.size(), number);
-    if (failure == std::errc() && end == path.data() + path.size()) return number;
+    if (const auto number = parse_number<int>(path)) return number;
   }
   return std::nullopt;
 }

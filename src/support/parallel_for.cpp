@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "depute/program/name_scope.h"
 #include "support/stack.h"
 
 namespace depute {
@@ -21,6 +22,7 @@ class Loop {
   Loop(std::size_t count, const std::function<void(std::size_t)>& body) : count_(count), body_(body) {}
 
   void work() {
+    const NameScope::Use use(names_);
     is_inside = true;
     try {
       for (std::size_t i = next_++; i < count_; i = next_++) body_(i);
@@ -39,18 +41,22 @@ class Loop {
  private:
   std::size_t count_;
   const std::function<void(std::size_t)>& body_;
+  const NameScope names_ = NameScope::current();  // of the caller's thread
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
 
 // Starts up to `count` threads. If the system has no more threads, those already started do the work.
-void start(std::vector<std::jthread>& helpers, std::size_t count, Loop& loop) {
+std::vector<std::thread> start(std::size_t count, Loop& loop) {
+  std::vector<std::thread> helpers;
+  helpers.reserve(count);  // prevents an exception while threads run
   try {
     for (std::size_t i = 0; i < count; ++i)
       helpers.emplace_back([&loop] { with_enough_stack([&loop] { loop.work(); }); });
   } catch (const std::system_error&) {
   }
+  return helpers;
 }
 
 }  // namespace
@@ -62,12 +68,9 @@ void parallel_for(std::size_t count, int jobs, const std::function<void(std::siz
     return;
   }
   Loop loop(count, body);
-  {
-    std::vector<std::jthread> helpers;
-    helpers.reserve(threads - 1);  // prevents an exception while threads run
-    start(helpers, threads - 1, loop);
-    loop.work();
-  }
+  std::vector<std::thread> helpers = start(threads - 1, loop);
+  loop.work();
+  for (std::thread& helper : helpers) helper.join();
   loop.finish();
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "depute/program/name_scope.h"
 #include "platform/stack.h"
 
 namespace depute {
@@ -20,7 +21,12 @@ bool has_enough_stack() {
 }
 
 void run_on_large_stack(const std::function<void()>& function) {
-  if (!platform::run_on_thread(large_bytes, function)) function();
+  const NameScope names = NameScope::current();
+  const auto with_names = [&] {
+    const NameScope::Use use(names);
+    function();
+  };
+  if (!platform::run_on_thread(large_bytes, with_names)) function();
 }
 
 }  // namespace depute

@@ -418,7 +418,7 @@ Result<PartitionResult> partition_result_of(const Json& json, const Method& meth
   std::unordered_map<const Node*, Name> tag_of;
   std::unordered_map<const Node*, Verdict> verdict_of;
   for (TagMessage& row : message.tags) {
-    const Name tag(row.tag);
+    const Name tag = Name::scoped(row.tag);
     DelegationSpec spec{.backend_id = row.backend.value_or(backend_id)};
     if (row.specs) spec.compile_specs = *std::move(row.specs);
     if (!result.partition_tags.emplace(tag, std::move(spec)).second)

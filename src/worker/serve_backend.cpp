@@ -117,6 +117,7 @@ class BackendServer {
   // Returns false if the compiler no longer reads answers.
   bool answer(const std::string& line) {
     Status answered = guarded([&]() -> Status {
+      const NameScope::Use use(NameScope::make());
       TRY(const Request request, read_request(line));
       return answer(request);
     });

@@ -17,6 +17,7 @@
 
 #include "depute/program/op.h"
 #include "depute/program/walk.h"
+#include "ir/program_names.h"
 #include "ops/control/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
@@ -112,7 +113,7 @@ std::string copy_variant(const Node& node) {
   const std::size_t dot = twin.rfind('.');
   if (dot == twin.npos) return twin;
   twin.insert(dot, "_copy");
-  return node.graph().ops().find(Name(twin)) == nullptr ? std::string(node.op().str()) : twin;
+  return node.graph().ops().find(Name::scoped(twin)) == nullptr ? std::string(node.op().str()) : twin;
 }
 
 // Returns the modules around a node, outermost first, by torch.export's keys. Their classes are not known.
@@ -213,7 +214,7 @@ class Pt2GraphWriter {
     std::string name = python_name(own);
     const bool is_part = value.producer() != nullptr && pt2_call_name(*value.producer()) != name;
     if (options_.is_exir && is_part && name.find("getitem") == name.npos) name = "getitem_" + name;
-    while (name != own && (graph_->has_name(Name(name)) || !made_names_.insert(name).second)) name += "_";
+    while (name != own && (graph_->has_name(Name::scoped(name)) || !made_names_.insert(name).second)) name += "_";
     return entry->second = std::move(name);
   }
 
@@ -530,7 +531,7 @@ std::string pt2_call_name(const Node& node) {
       node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
   if (node.results().size() == 1 && !is_list && !has_bodies(node) && !is_delegate_call(node)) return name;
   do name += "_call";
-  while (node.graph().has_name(Name(name)));
+  while (node.graph().has_name(Name::scoped(name)));
   return name;
 }
 
@@ -576,11 +577,13 @@ Result<Json> pt2_program(const Program& program, const Method& method, const Pt2
 
 Result<std::string> torch_schema(const Program& program, const Method& method,
                                  const TorchSchemaOptions& options) {
+  const NameScope::Use use(names_of(program));
   TRY(const Json told, pt2_program(program, method, {options}));
   return pt2_text(told);
 }
 
 std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method) {
+  const NameScope::Use use(names_of(program));
   Pt2Sizes sizes(program.ranges);
   for (const Value* input : method.graph->inputs()) {
     const Type& type = input->type();

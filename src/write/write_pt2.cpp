@@ -9,6 +9,7 @@
 #include <map>
 
 #include "depute/compiler/exported_model.h"
+#include "ir/program_names.h"
 #include "support/guarded.h"
 #include "support/output.h"
 #include "support/try.h"
@@ -94,6 +95,7 @@ Status write_pt2(const Program& program, Output& output) {
 
 Result<std::vector<std::byte>> pt2_bytes(const Program& program) {
   return guarded([&]() -> Result<std::vector<std::byte>> {
+    const NameScope::Use use(names_of(program));
     std::vector<std::byte> bytes;
     OutputBytes output(bytes);
     TRY_STATUS(write_pt2(program, output));

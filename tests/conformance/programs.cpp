@@ -90,6 +90,7 @@ std::vector<TestProgram> op_programs() {
     ADD_FAILURE() << recorded.error().str();
     return programs;
   }
+  const NameScope::Use use(recorded->names);
   for (const Node& node : recorded->methods.front()->graph->nodes()) {
     std::string name = fmt::format("{} {}", node.op().str(), node.display_name());
     programs.push_back({name, alone(node, false)});

@@ -12,6 +12,7 @@
 #include "bundled_program_generated.h"
 #include "depute/tools/bundle.h"
 #include "depute/tools/verify.h"
+#include "ir/program_names.h"
 #include "read/pte.h"
 #include "support/guarded.h"
 #include "support/output_file.h"
@@ -200,6 +201,7 @@ class ProgramPart : public Output {
 Result<WriteSummary> write_bundle_to(const OpenOutput& open, const Executable& executable,
                                      std::span<const TestCase> cases, const std::string& path) {
   return guarded([&]() -> Result<WriteSummary> {
+    const NameScope::Use use(names_of(executable.program()));
     const WriteOptions& options = executable.options();
     TRY(const std::vector<std::byte> head,
         HeadBuilder().run(executable.plan().methods, cases,

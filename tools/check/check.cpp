@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "platform/parse_number.h"
 #include "support/fields.h"
 #include "support/number_text.h"
 #include "support/trim.h"
@@ -82,7 +83,7 @@ Result<TableLine> parse_line(const std::vector<std::string_view>& words, const s
     return line;
   }
   if (line.kind == "payload" && words.size() >= 4) {
-    const auto count = whole_number(words[3]);
+    const auto count = parse_number<std::uint64_t>(words[3]);
     if (!count) return unknown();
     line.words = 4;
     line.name = std::string(words[1]);
@@ -93,9 +94,9 @@ Result<TableLine> parse_line(const std::vector<std::string_view>& words, const s
   line.words = 5;
   if ((line.kind != "class" && line.kind != "delegate") || words.size() < line.words) return unknown();
   line.name = std::string(words[2]);
-  const auto bits = whole_number(words[1]);
-  const auto size = whole_number(words[3]);
-  const auto alignment = whole_number(words[4]);
+  const auto bits = parse_number<std::uint64_t>(words[1]);
+  const auto size = parse_number<std::uint64_t>(words[3]);
+  const auto alignment = parse_number<std::uint64_t>(words[4]);
   if (!bits || !size || !alignment || !std::has_single_bit(*alignment)) return unknown();
   line.bits = *bits;
   line.size = {.size = *size, .alignment = *alignment};

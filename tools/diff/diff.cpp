@@ -292,6 +292,8 @@ bool LoweringDiff::is_same() const {
 LoweringDiff compare(const LoweringFacts& before, const LoweringFacts& after) {
   LoweringDiff diff{.before = before.name, .after = after.name};
   if (both_have(before.report.has_value(), after.report.has_value(), "nodes and delegates", diff)) {
+    diff.names = before.report->names.copy();
+    diff.names.keep(after.report->names);
     compare_totals(*before.report, *after.report, diff);
     compare_nodes(*before.report, *after.report, diff);
   }

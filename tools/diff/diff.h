@@ -88,6 +88,7 @@ struct LoweringDiff {
   std::vector<DiffPayload> payloads;
   std::vector<DiffWeight> weights;
   std::vector<std::string> not_compared;  // data that one of the two lacks
+  NameScope names = {};                   // keeps the names above
 
   bool is_same() const;
 };

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "depute/backend/backend_op.h"
+#include "ir/program_names.h"
 #include "support/guarded.h"
 #include "support/try.h"
 #include "write/exir_program.h"
@@ -90,6 +91,7 @@ Status add_maps(ZipWriter& zip, const Executable& executable) {
 }  // namespace
 
 Status write_etrecord(const EtRecord& record, const Executable& executable, Output& output) {
+  const NameScope::Use use(names_of(*record.edge));
   ZipWriter zip(output);
   TRY_STATUS(zip.add("ETRECORD_V0", ""));
   ExirOptions edge{.is_edge = true};

@@ -26,6 +26,7 @@
 #include "ir/delegate_state.h"
 #include "kernels/tensors.h"
 #include "lower/delegate_parts.h"
+#include "platform/parse_number.h"
 #include "quantize/calibration_samples.h"
 #include "support/number_text.h"
 #include "support/try.h"
@@ -209,7 +210,7 @@ Result<std::vector<const Value*>> give_arguments(Method& method, const Part& par
 
 Result<Part> extract_delegate(Program lowered, std::string_view delegate) {
   const std::vector<DelegateCall> calls = get_delegates(lowered);
-  const auto number = whole_number(delegate);
+  const auto number = parse_number<std::uint64_t>(delegate);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Name name = calls[i].delegate->name;
     const Name method = calls[i].method->name;

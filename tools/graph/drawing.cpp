@@ -163,7 +163,7 @@ class GraphDrawer {
       edge = {delegate.at, found->second};
     }
     // Each of the delegates in a box reads values of its own: of one type they are one edge.
-    const bool by_type = to.graph && is_folded(Name(*to.graph));
+    const bool by_type = to.graph && is_folded(Name::scoped(*to.graph));
     const bool is_there = std::ranges::any_of(to.inputs, [&](const DrawnEdge& other) {
       return other == edge || (by_type && other.source == edge.source && type_of(other) == type_of(edge));
     });

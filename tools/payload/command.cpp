@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "platform/parse_number.h"
 #include "read/pte.h"
 #include "support/mapped_file.h"
 #include "support/number_text.h"
@@ -26,7 +27,7 @@ Result<const PlanDelegate*> find_delegate(const ExecutionPlan& method, const Pay
   const std::string all = fmt::format("method {} has {}", method.name, plural(count, "delegate"));
   if (arguments.delegate.empty() && count == 1) return &method.delegates[0];
   if (arguments.delegate.empty() || count == 0) return failure("usage", "--delegate", all, "a number from 0");
-  const auto number = whole_number(arguments.delegate);
+  const auto number = parse_number<std::uint64_t>(arguments.delegate);
   if (!number || *number >= count)
     return failure("usage", "--delegate", fmt::format("'{}': {}", arguments.delegate, all),
                    "a number from 0");

@@ -6,6 +6,7 @@
 
 #include "depute/program/walk.h"
 #include "depute/tools/report.h"
+#include "ir/program_names.h"
 #include "ops/own_ops.h"
 
 namespace depute {
@@ -150,6 +151,7 @@ std::string debug_map_json(const Program& lowered, const Plan& plan, const std::
 }
 
 std::string debug_map(const Executable& executable, const std::string& name) {
+  const NameScope::Use use(names_of(executable.program()));
   return debug_map_json(executable.program(), executable.plan(), name);
 }
 

@@ -76,7 +76,7 @@ class MemoryReader {
       auto found = delegates_.find(lowered_.delegates[delegate]->name);
       if (found != delegates_.end()) return found->second;
     }
-    auto of_method = nodes_.find(Name(plan.name));
+    auto of_method = nodes_.find(Name::scoped(plan.name));
     if (of_method == nodes_.end()) return std::nullopt;
     auto found = of_method->second.find(plan.debug_handles[instruction]);
     return found == of_method->second.end() ? std::nullopt : std::optional(found->second);

@@ -4,8 +4,8 @@
 //     ->  Report::nodes {{.node = relu, .source = {model.py, 12, features.relu}}}
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "platform/parse_number.h"
 #include "read/read_fields.h"
 #include "support/try.h"
 #include "tools/report/report_fields.h"
@@ -18,14 +18,14 @@ static Status read_leaf(const Json& json, SourceLocation& source) {
   const std::size_t module = text.find(" (");
   std::string_view place = text.substr(0, module);
   if (module != text.npos && text.ends_with(')'))
-    source.module_path = Name(text.substr(module + 2, text.size() - module - 3));
+    source.module_path = Name::scoped(text.substr(module + 2, text.size() - module - 3));
   const std::size_t colon = place.rfind(':');
   if (colon != place.npos) {
-    const auto [end, error] =
-        std::from_chars(place.data() + colon + 1, place.data() + place.size(), source.line);
-    if (error == std::errc() && end == place.data() + place.size()) place = place.substr(0, colon);
+    const auto line = parse_number<decltype(source.line)>(place.substr(colon + 1));
+    source.line = line.value_or(0);
+    if (line) place = place.substr(0, colon);
   }
-  source.file = Name(place);
+  source.file = Name::scoped(place);
   return {};
 }
 
@@ -42,6 +42,7 @@ Result<Report> read_object(std::span<const std::byte> json, const std::string& n
   TRY(JsonDocument document, JsonDocument::parse({.bytes = json}, name, ReadLimits()));
   const Json root(document);
   TRY_STATUS(check_version(root));
+  const NameScope::Use use(NameScope::current_or_new());
   Report report;
   TRY_STATUS(read_json(root, report));
   return report;

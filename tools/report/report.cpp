@@ -13,6 +13,7 @@
 #include "depute/program/walk.h"
 #include "depute/tools/byte_ledger.h"
 #include "ir/delegate_index.h"
+#include "ir/program_names.h"
 #include "plan/equal_delegates.h"
 #include "support/number_text.h"
 #include "tools/report/boundaries.h"
@@ -203,6 +204,7 @@ void add_splits(Report& report, const DelegationRound& round) {
 
 void add_refusals(Report& report, const Program& lowered, const std::vector<Refusal>& refusals) {
   if (refusals.empty()) return;
+  report.names = names_of(lowered);
   ReportedNodes reported(report, lowered);
   for (const Refusal& refusal : refusals) {
     RefusalReport entry{.method = refusal.method, .graph = {}, .node = {}, .cause = refusal.cause};
@@ -278,12 +280,14 @@ std::shared_ptr<PageFacts> page_of(const Program& normalized, ReportParts parts)
 }  // namespace
 
 Report make_report(const Edge& edge, ReportParts parts) {
+  const NameScope::Use use(names_of(edge.program()));
   Report report = start_report(edge.program(), edge.quantized());
   report.page = page_of(edge.program(), parts);
   return report;
 }
 
 Report report_nodes(const Delegated& delegated, ReportParts parts) {
+  const NameScope::Use use(names_of(delegated.program()));
   Report report = start_report(delegated.normalized(), delegated.quantized());
   for (const DelegationRound& round : delegated.rounds()) {
     add_round(report, round);
@@ -294,18 +298,22 @@ Report report_nodes(const Delegated& delegated, ReportParts parts) {
 }
 
 Report make_report(const Delegated& delegated, ReportParts parts) {
+  const NameScope::Use use(names_of(delegated.program()));
   Report report = report_nodes(delegated, parts);
   add_delegates(report, delegated.program());
   return report;
 }
 
 void add_plan(Report& report, const Executable& executable) {
+  report.names = names_of(executable.program());
+  const NameScope::Use use(report.names);
   report.planned = planned_facts(executable);
   if (report.page != nullptr) add_memory(*report.page, report, executable.program(), executable.plan());
 }
 
 void add_output(Report& report, const Executable& executable, const PteFile& file,
                 std::span<const std::byte> pte, const Registry& registry) {
+  const NameScope::Use use(names_of(executable.program()));
   report.output = file.name;
   report.output_bytes = file.summary.file_bytes;
   for (const WrittenFile& each : file.summary.external_files)

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "depute/program/result.h"
+#include "platform/parse_number.h"
 #include "support/number_text.h"
 #include "support/trim.h"
 #include "support/wildcard.h"
@@ -59,10 +59,8 @@ std::optional<double> parse_bound(std::string_view text, Unit unit) {
   if (unit == Unit::Bytes) {
     if (auto bytes = bytes_of_text(text)) return static_cast<double>(*bytes);
   }
-  double bound = 0;
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bound);
-  if (failure != std::errc() || end != text.data() + text.size() || !(bound >= 0)) return std::nullopt;
-  return bound;
+  const auto bound = parse_number<double>(text);
+  return bound && *bound >= 0 ? bound : std::nullopt;
 }
 
 // The left side of the relation, such as "coverage:xnnpack" or "memory:sram".

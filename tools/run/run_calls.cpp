@@ -10,6 +10,7 @@
 
 #include "kernels/tensors.h"
 #include "plan/plan_text.h"
+#include "platform/parse_number.h"
 #include "read/npz.h"
 #include "support/number_text.h"
 #include "support/try.h"
@@ -139,7 +140,7 @@ std::vector<std::size_t> numbers_of(const NamedArrays& arrays) {
   for (const auto& [name, data] : arrays) {
     constexpr std::string_view prefix = "arr_";
     if (!name.starts_with(prefix)) return {};
-    const auto number = whole_number(std::string_view(name).substr(prefix.size()));
+    const auto number = parse_number<std::uint64_t>(std::string_view(name).substr(prefix.size()));
     if (!number) return {};
     numbers.push_back(*number);
   }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/progress_line.h"
 #include "cli/request.h"
+#include "platform/parse_number.h"
 #include "read/npz.h"
 #include "support/clean_up.h"
 #include "support/number_text.h"
@@ -47,7 +48,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view option, const 
     seconds = static_cast<std::uint64_t>(length);
     digits.remove_suffix(1);
   }
-  const auto number = whole_number(digits);
+  const auto number = parse_number<std::uint64_t>(digits);
   if (number && *number > 0 && *number <= max_seconds / seconds)
     return std::chrono::seconds(*number * seconds);
   return failure("usage", option, fmt::format("'{}' is not a time", text), "for example 90s, 5m or 2h");

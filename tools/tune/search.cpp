@@ -8,6 +8,7 @@
 #include <set>
 
 #include "depute/tools/report.h"
+#include "ir/program_names.h"
 #include "plan/plan.h"
 #include "support/guarded.h"
 #include "support/hasher.h"
@@ -368,6 +369,7 @@ class PlanSearch {
 Result<Tuned> tune(const Compiler& compiler, const Exported& exported, const DelegationPlan& asked,
                    const TuneOptions& options) {
   return guarded([&]() -> Result<Tuned> {
+    const NameScope::Use use(names_of(exported.program()));
     TRY(TemporaryFolder folder, TemporaryFolder::create("depute-tune"));
     return PlanSearch(compiler, exported, options, std::move(folder)).run(asked);
   });

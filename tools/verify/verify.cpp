@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "depute/compiler/to_backend.h"
+#include "ir/program_names.h"
 #include "kernels/tensors.h"
 #include "ops/own_ops.h"
 #include "support/guarded.h"
@@ -396,8 +397,10 @@ Result<MaybeFault> GraphSearch::alone(const Node& call) {
 Result<FaultSearch> find_fault(const Compiler& compiler, const Program& program, const WriteOptions& options,
                                const std::string& method, std::span<const RuntimeValue> inputs,
                                const Accuracy& accuracy, const PteRunner& run, FaultLimits limits) {
-  return guarded(
-      [&] { return Search(compiler, options, method, accuracy, run, limits).run(program, inputs); });
+  return guarded([&] {
+    const NameScope::Use use(names_of(program));
+    return Search(compiler, options, method, accuracy, run, limits).run(program, inputs);
+  });
 }
 
 }  // namespace depute

@@ -115,6 +115,7 @@ struct QuantizeResult {
   std::vector<std::string> left = {};
   std::optional<AutoRules> chosen = {};
   std::vector<IntegerTensor> integer_io = {};  // inputs and outputs that Compiler::to_edge() made integers
+  NameScope names = NameScope::current();      // keeps the names above
 };
 
 // Called while a method runs on calibration samples: before the first sample, and then every few samples.

@@ -130,6 +130,7 @@ struct Delegation {
   std::vector<NodeVerdict> verdicts;  // for each node of methods with a partitioner, in method and node order
   std::vector<MethodPartition> methods;  // all methods, in program order
   CacheUse cache;
+  NameScope names = NameScope::current();  // keeps the names above
 };
 
 struct Lowered : Delegation {

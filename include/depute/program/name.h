@@ -4,7 +4,8 @@
 //   Name relu("aten.relu.default");
 //   bool found = node.op() == relu;
 //
-// Interned text lives until the process ends. Thread-safe. Never order output by pointer: compare str().
+// Name(text) stays until the process ends: it is for the words of code. Texts of a model are Name::scoped(text), and
+// go with its programs (name_scope.h). Thread-safe. Never order output by pointer: compare str().
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,8 @@ class DEPUTE_API Name {
  public:
   constexpr Name() = default;  // the empty text
   explicit Name(std::string_view text);
+  // Valid as long as the scope in use, if there is one.
+  static Name scoped(std::string_view text);
 
   std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   bool empty() const { return text_ == nullptr; }

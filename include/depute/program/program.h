@@ -21,6 +21,7 @@
 #include "depute/program/data.h"
 #include "depute/program/graph.h"
 #include "depute/program/hash.h"
+#include "depute/program/name_scope.h"
 #include "depute/program/result.h"
 
 namespace depute {
@@ -145,6 +146,7 @@ struct Delegate {
   bool inline_bytes = false;        // the bytes are read while the method runs, so they are never a segment
   // Subprogram that was lowered: one method, whose graph inputs are in call order.
   std::shared_ptr<const Program> original;
+  NameScope names = NameScope::current();  // keeps `name`
 };
 
 // Orders symbols by text, for maps that are written to files.
@@ -159,6 +161,7 @@ class DEPUTE_API Program {
   Program(Program&&) = default;
   Program& operator=(Program&&) = default;
 
+  NameScope names = NameScope::current();           // keeps its names and expressions
   std::shared_ptr<const OpTable> ops;               // op table of all graphs; set by use_ops()
   std::vector<Owned<Method>> methods;               // in input order
   std::map<Name, TensorData, SymbolTextLess> data;  // constants by key
@@ -175,6 +178,8 @@ class DEPUTE_API Program {
 
 // Copies the graphs; shares constants, delegate bytes and original subprograms.
 DEPUTE_API Program clone(const Program& program);
+// A program without methods, for parts of this one: with its ops, its ranges of sizes and its names.
+DEPUTE_API Program empty_like(const Program& program);
 
 // Switches all graphs to another op table, which may know more ops.
 DEPUTE_API void use_ops(Program& program, std::shared_ptr<const OpTable> ops);

@@ -140,7 +140,9 @@ class SmallVector {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
   friend auto operator<=>(const SmallVector& a, const SmallVector& b) {
-    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+    const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    using Order = decltype(*left <=> *right);
+    return left == a.end() || right == b.end() ? Order(a.size_ <=> b.size_) : *left <=> *right;
   }
 
  private:

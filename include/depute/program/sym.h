@@ -4,7 +4,7 @@
 //   SymInt half = floor_div(h * 2, 4);            // printed "(s96//2)"
 //   Range range = bounds(half, ranges);           // [0, 64] when s96 is in [1, 128]
 //
-// Expressions are hash-consed: equal expressions are the same pointer and live until the process ends. Sums
+// Expressions are hash-consed: equal expressions are the same pointer, and live as long as names (name_scope.h). Sums
 // and products are canonical (sorted terms, merged coefficients), so h + h == 2 * h. Functions are those that
 // torch.export writes (FloorDiv, Mod, Max, ...), one row each in sym_functions.cpp. A function without
 // arithmetic there is kept by name, and still printed and parsed.

@@ -133,6 +133,7 @@ struct DEPUTE_API Report {
   std::vector<LockChange> lock_changes;
   // Further data for the HTML page: ReportParts::page.
   std::shared_ptr<PageFacts> page = nullptr;
+  NameScope names = NameScope::current();  // keeps the names above
 
   std::uint64_t delegated_nodes() const;
   std::uint64_t non_delegated_nodes() const;

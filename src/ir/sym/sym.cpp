@@ -2,10 +2,7 @@
 #include "depute/program/sym.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <memory>
-#include <mutex>
 #include <unordered_set>
 
 #include "depute/program/hash.h"
@@ -13,6 +10,7 @@
 #include "ir/sym/sym_internal.h"
 #include "support/check.h"
 #include "support/hasher.h"
+#include "support/names/interned.h"
 
 namespace depute {
 namespace {
@@ -21,8 +19,7 @@ std::size_t mix(std::size_t seed, std::size_t value) {
   return (seed ^ value) * 0x9E3779B97F4A7C15ULL + (seed >> 29);
 }
 
-struct ExprHash {
-  using is_transparent = void;
+struct ExprRules {
   std::size_t operator()(const SymExpr& e) const {
     std::size_t hash = mix(static_cast<std::size_t>(e.kind), static_cast<std::size_t>(e.int_value));
     hash = mix(hash, std::bit_cast<std::size_t>(e.float_value));
@@ -30,36 +27,30 @@ struct ExprHash {
     for (const SymExpr* arg : e.args) hash = mix(hash, reinterpret_cast<std::size_t>(arg));
     return hash;
   }
-  std::size_t operator()(const std::unique_ptr<const SymExpr>& e) const { return (*this)(*e); }
-};
-
-struct ExprEqual {
   using is_transparent = void;
   bool operator()(const SymExpr& a, const SymExpr& b) const {
     return a.kind == b.kind && a.int_value == b.int_value && a.name == b.name && a.args == b.args &&
            std::bit_cast<std::uint64_t>(a.float_value) == std::bit_cast<std::uint64_t>(b.float_value);
   }
-  bool operator()(const std::unique_ptr<const SymExpr>& a, const std::unique_ptr<const SymExpr>& b) const {
-    return (*this)(*a, *b);
-  }
-  bool operator()(const SymExpr& a, const std::unique_ptr<const SymExpr>& b) const { return (*this)(a, *b); }
-  bool operator()(const std::unique_ptr<const SymExpr>& a, const SymExpr& b) const { return (*this)(*a, b); }
+  static std::size_t shard(const SymExpr& e) { return (ExprRules()(e) >> 32) % internal::shard_count; }
+  static void keep_parts(const SymExpr& e, internal::Scope* scope);
 };
 
-struct Shard {
-  std::mutex mutex;
-  std::unordered_set<std::unique_ptr<const SymExpr>, ExprHash, ExprEqual> exprs;
-};
+using ExprTable = internal::Table<SymExpr, ExprRules, internal::TableKind::Expressions>;
+
+ExprTable& expr_table() {
+  static auto* table = new ExprTable;  // never destroyed: expressions outlive every static
+  return *table;
+}
+
+void ExprRules::keep_parts(const SymExpr& e, internal::Scope* scope) {
+  internal::keep_name(e.name, scope);
+  for (const SymExpr* arg : e.args)
+    expr_table().keep(static_cast<const internal::Entry<SymExpr>&>(*arg), scope);
+}
 
 const SymExpr* intern(SymExpr expr) {
-  static auto* shards = new std::array<Shard, 16>;  // never destroyed: expressions outlive every static
-  Shard& shard = (*shards)[(ExprHash()(expr) >> 32) % 16];
-  std::lock_guard lock(shard.mutex);
-  auto found = shard.exprs.find(expr);
-  if (found == shard.exprs.end()) {
-    found = shard.exprs.insert(std::make_unique<const SymExpr>(std::move(expr))).first;
-  }
-  return found->get();
+  return expr_table().intern(std::move(expr), internal::scope_in_use());
 }
 
 thread_local std::uint64_t stand_ins = 0;
@@ -89,6 +80,10 @@ const SymExpr* sym::make_call(SymFunction function, Name name, std::vector<const
   return intern(std::move(expr));
 }
 
+std::size_t sym::count_expressions() {
+  return expr_table().size();
+}
+
 std::uint64_t sym::stand_ins_made() {
   return stand_ins;
 }
@@ -102,7 +97,7 @@ const SymExpr* sym_float(double value) {
 }
 
 const SymExpr* sym_symbol(std::string_view name) {
-  return intern({.kind = SymExpr::Kind::Symbol, .name = Name(name), .args = {}});
+  return intern({.kind = SymExpr::Kind::Symbol, .name = Name::scoped(name), .args = {}});
 }
 
 SymInt::SymInt(const SymExpr* expr) {

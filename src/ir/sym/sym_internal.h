@@ -83,6 +83,7 @@ const SymExpr* where(SymFunction function, const Exprs& args);
 
 // Number of expressions that this thread replaced by a symbol because they were too deep or too large.
 std::uint64_t stand_ins_made();
+std::size_t count_expressions();  // in the table of the process
 
 // Parses the longest expression at the start of `text`. `consumed` becomes its length, or the position of the
 // error.

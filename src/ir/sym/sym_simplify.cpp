@@ -527,7 +527,7 @@ const SymExpr* sym_call(SymFunction function, Exprs args) {
 const SymExpr* sym_call(std::string_view name, Exprs args) {
   SymFunction function = sym::function_named(name);
   if (!sym::row_of(function).is_family) return sym_call(function, std::move(args));
-  return make_call(function, Name(name), std::move(args));
+  return make_call(function, Name::scoped(name), std::move(args));
 }
 
 const SymExpr* sym_call_like(const SymExpr* call, Exprs args) {

@@ -11,13 +11,13 @@
 // Floor division always has its own parentheses. A name is an identifier, or any text in double quotes.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "depute/program/sym.h"
 #include "ir/sym/sym_functions.h"
 #include "ir/sym/sym_internal.h"
 #include "ir/text/text.h"
+#include "platform/parse_number.h"
 #include "support/try.h"
 
 namespace depute {
@@ -353,15 +353,10 @@ class SymParser {
       ++position_;
     }
     std::string text = (negative ? "-" : "") + std::string(text_.substr(start, position_ - start));
-    const char* end = text.data() + text.size();
     if (is_float) {
-      double value = 0;
-      auto [stop, status] = std::from_chars(text.data(), end, value);
-      if (stop == end && status == std::errc()) return sym_float(value);
+      if (const auto value = parse_number<double>(text)) return sym_float(*value);
     } else {
-      std::int64_t value = 0;
-      auto [stop, status] = std::from_chars(text.data(), end, value);
-      if (stop == end && status == std::errc()) return sym_int(value);
+      if (const auto value = parse_number<std::int64_t>(text)) return sym_int(*value);
     }
     position_ = start;
     return fault(is_float ? "not a number" : "an integer that does not fit 64 bits");

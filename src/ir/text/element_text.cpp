@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
 #include "ir/small_float.h"
 #include "ir/text/text.h"
+#include "platform/parse_number.h"
 
 namespace depute {
 namespace {
@@ -93,23 +93,14 @@ bool append_number(std::string& out, ScalarType type, const std::byte* bytes) {
 }
 
 template <typename T>
-bool parse_whole(std::string_view text, T& value) {
-  const char* end = text.data() + text.size();
-  auto [stop, status] = std::from_chars(text.data(), end, value);
-  return status == std::errc() && stop == end;
-}
-
-template <typename T>
 bool read_native(std::string_view text, std::byte* bytes) {
-  T value{};
+  std::optional<T> value = parse_number<T>(text);
   if (text == "nan") {
     if constexpr (!std::is_floating_point_v<T>) return false;
     value = std::numeric_limits<T>::quiet_NaN();
-  } else if (!parse_whole(text, value)) {
-    return false;
   }
-  store(bytes, value);
-  return true;
+  if (value) store(bytes, *value);
+  return value.has_value();
 }
 
 // Number `i` of the random stream for `seed`.
@@ -165,10 +156,9 @@ bool read_number(std::string_view text, ScalarType type, std::byte* bytes) {
   if (!is_small_float(type)) {
     return with_native_type(type, [&]<typename T>(T) { return read_native<T>(text, bytes); });
   }
-  double value = std::nan("");
-  if (text != "nan" && !parse_whole(text, value)) return false;
-  store_small(type, bytes, encode_small_float(type, value));
-  return true;
+  const auto value = text == "nan" ? std::nan("") : parse_number<double>(text);
+  if (value) store_small(type, bytes, encode_small_float(type, *value));
+  return value.has_value();
 }
 
 void fill_random(std::span<std::byte> bytes, ScalarType type, std::uint64_t seed) {

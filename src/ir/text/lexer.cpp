@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "ir/text/text.h"
+#include "platform/parse_number.h"
 #include "support/try.h"
 
 namespace depute::text {
@@ -113,23 +113,17 @@ Result<std::string> Lexer::string(std::string_view what) {
 Result<Name> Lexer::name(std::string_view what) {
   std::size_t start = position();
   std::string_view identifier = take_identifier();
-  if (!identifier.empty()) return Name(identifier);
+  if (!identifier.empty()) return Name::scoped(identifier);
   if (peek() != '"') return fault(fmt::format("expected {}", what));
   TRY(std::string quoted_name, string(what));
   if (quoted_name.empty()) return fault_at(start, fmt::format("expected {}, not an empty string", what));
-  return Name(quoted_name);
+  return Name::scoped(quoted_name);
 }
 
 Result<std::int64_t> Lexer::integer(std::string_view what) {
   std::size_t start = position();
-  std::string_view digits = take_number();
-  std::int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  auto [stop, status] = std::from_chars(digits.data(), end, value);
-  if (digits.empty() || stop != end || status != std::errc()) {
-    return fault_at(start, fmt::format("expected {} as a 64-bit integer", what));
-  }
-  return value;
+  if (const auto value = parse_number<std::int64_t>(take_number())) return *value;
+  return fault_at(start, fmt::format("expected {} as a 64-bit integer", what));
 }
 
 Failure Lexer::fault(std::string_view message) {

@@ -79,7 +79,10 @@ Result<Program> parse_program(std::string_view text, const std::string& file_nam
     return failure("parse", file_name,
                    fmt::format("the text has more than max_text_bytes ({}) bytes", max_text_bytes));
   }
-  return guarded([&] { return text::Parser(text, file_name, ops).whole(); });
+  return guarded([&] {
+    const NameScope::Use use(NameScope::current_or_new());
+    return text::Parser(text, file_name, ops).whole();
+  });
 }
 
 }  // namespace depute

@@ -104,7 +104,7 @@ Status Parser::compact_node(MethodScope& method, GraphScope& scope, std::vector<
     const auto name = compact_->numbers.text();
     if (!name) return in_.fault(cut_short);
     if (name->empty()) return in_.fault("a value has no name");
-    specs.push_back({Name(*name), result->type()});
+    specs.push_back({Name::scoped(*name), result->type()});
   }
   std::vector<Value*>& operands = compact_->operands;
   operands.clear();
@@ -162,7 +162,10 @@ Result<Program> parse_compact(std::span<const std::byte> bytes, const std::strin
   if (text->size() > max_text_bytes)
     return failure("parse", file_name,
                    fmt::format("the text has more than max_text_bytes ({}) bytes", max_text_bytes));
-  return guarded([&] { return text::Parser(*text, file_name, ops, numbers).whole_compact(); });
+  return guarded([&] {
+    const NameScope::Use use(NameScope::current_or_new());
+    return text::Parser(*text, file_name, ops, numbers).whole_compact();
+  });
 }
 
 }  // namespace depute

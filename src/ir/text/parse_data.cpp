@@ -74,7 +74,7 @@ Status Parser::data(Program& program) {
     return in_.fault_at(content_start, fmt::format("{} at element {} exceeds the {} bytes of its storage",
                                                    str(tensor.type), tensor.offset, tensor.storage->size()));
   }
-  if (!program.data.emplace(Name(key), std::move(tensor)).second) {
+  if (!program.data.emplace(Name::scoped(key), std::move(tensor)).second) {
     return in_.fault_at(start, fmt::format("data '{}' is defined twice", key));
   }
   return {};
@@ -99,7 +99,7 @@ Result<Parser::Content> Parser::content(const Program& program, const TensorType
     TRY_STATUS(in_.expect('('));
     std::size_t start = in_.position();
     TRY(std::string key, in_.string("the name of data"));
-    const TensorData* base = program.find_data(Name(key));
+    const TensorData* base = program.find_data(Name::scoped(key));
     if (base == nullptr) return in_.fault_at(start, fmt::format("no earlier data is named '{}'", key));
     said.storage = base->storage;
     TRY_STATUS(in_.expect(')'));

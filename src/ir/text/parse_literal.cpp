@@ -14,6 +14,7 @@
 #include "ir/text/parser.h"
 #include "ir/text/spelling.h"
 #include "ir/text/text.h"
+#include "platform/parse_number.h"
 #include "support/try.h"
 
 namespace depute::text {
@@ -35,7 +36,7 @@ Result<Argument> Parser::literal(GraphScope& scope) {
   if (c == '@') return reference_literal();
   if (c == '"') {
     TRY(std::string text, in_.string("a string"));
-    return Argument::string(text);
+    return Argument::text(Argument::Kind::String, Name::scoped(text));
   }
   if (c == '.') return enum_literal();
   if (c == '[') return list_literal(scope);
@@ -47,7 +48,7 @@ Result<Argument> Parser::literal(GraphScope& scope) {
 
 Result<Name> Parser::value_name() {
   TRY_STATUS(in_.expect('%'));
-  if (std::string_view plain = in_.take_plain_name(); !plain.empty()) return Name(plain);
+  if (std::string_view plain = in_.take_plain_name(); !plain.empty()) return Name::scoped(plain);
   return in_.name("a value's name");
 }
 
@@ -80,17 +81,12 @@ Result<Argument> Parser::enum_literal() {
 Result<Argument> Parser::number_literal() {
   std::size_t start = in_.position();
   std::string_view digits = in_.take_number();
-  const char* end = digits.data() + digits.size();
   if (digits == "-inf") return Argument::of(-std::numeric_limits<double>::infinity());
   if (digits.find_first_of(".eE") == std::string_view::npos) {
-    std::int64_t value = 0;
-    auto [stop, status] = std::from_chars(digits.data(), end, value);
-    if (stop == end && status == std::errc()) return Argument::of(value);
+    if (const auto value = parse_number<std::int64_t>(digits)) return Argument::of(*value);
     return in_.fault_at(start, fmt::format("'{}' is not a 64-bit integer", digits));
   }
-  double value = 0;
-  auto [stop, status] = std::from_chars(digits.data(), end, value);
-  if (stop == end && status == std::errc()) return Argument::of(value);
+  if (const auto value = parse_number<double>(digits)) return Argument::of(*value);
   return in_.fault_at(start, fmt::format("'{}' is not a 64-bit float", digits));
 }
 
@@ -109,11 +105,11 @@ Result<Argument> Parser::word_literal(GraphScope& scope) {
     TRY_STATUS(in_.expect('('));
     std::size_t text_start = in_.position();
     TRY(std::string text, in_.string("a name"));
-    if (kind == Argument::Kind::Delegate) references_.push_back({Name(text), text_start, false});
+    if (kind == Argument::Kind::Delegate) references_.push_back({Name::scoped(text), text_start, false});
     TRY_STATUS(in_.expect(')'));
-    return Argument::text(kind, Name(text));
+    return Argument::text(kind, Name::scoped(text));
   }
-  if (word.find('.') != std::string_view::npos) return Argument::text(Argument::Kind::Operator, Name(word));
+  if (word.find('.') != std::string_view::npos) return Argument::text(Argument::Kind::Operator, Name::scoped(word));
   return in_.fault_at(start, literal_expected);
 }
 
@@ -152,7 +148,7 @@ Result<Argument> Parser::map_literal(GraphScope& scope) {
       TRY(std::string key, in_.string("a key"));
       TRY_STATUS(in_.expect(':'));
       TRY(Argument value, literal(scope));
-      entries.push_back({Name(key), value});
+      entries.push_back({Name::scoped(key), value});
     } while (in_.accept(','));
   }
   TRY_STATUS(in_.expect('}'));
@@ -186,7 +182,7 @@ Result<Type> Parser::new_type() {
     object.kind = Type::Kind::CustomObj;
     TRY_STATUS(in_.expect('['));
     TRY(std::string class_name, in_.string("a class"));
-    object.class_name = Name(class_name);
+    object.class_name = Name::scoped(class_name);
     TRY_STATUS(in_.expect(']'));
     return object;
   }

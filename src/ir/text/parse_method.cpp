@@ -120,7 +120,7 @@ Result<InputSpec> Parser::role(GraphScope& scope) {
     spec.kind = *kind;
     if (spec.kind == InputSpec::Kind::Buffer && in_.accept_word("transient")) spec.persistent = false;
     TRY(std::string target, in_.string("a name"));
-    spec.target = Name(target);
+    spec.target = Name::scoped(target);
     if (!in_.accept_word("value")) return spec;
   }
   start = in_.position();
@@ -139,7 +139,7 @@ Status Parser::store(GraphScope& scope) {
   TRY_STATUS(in_.expect('='));
   TRY(Argument value, output_value(scope));
   scope.outputs.push_back(value);
-  scope.output_specs.push_back({*kind, Name(target)});
+  scope.output_specs.push_back({*kind, Name::scoped(target)});
   return {};
 }
 
@@ -199,11 +199,11 @@ Result<std::vector<ResultSpec>> Parser::results() {
 
 Result<Name> Parser::op() {
   std::size_t start = in_.position();
-  if (std::string_view word = in_.take_op(); !word.empty()) return Name(word);
+  if (std::string_view word = in_.take_op(); !word.empty()) return Name::scoped(word);
   if (in_.peek() != '"') return in_.fault("expected an operator, like aten.add.Tensor");
   TRY(std::string name, in_.string("an operator"));
   if (name.empty()) return in_.fault_at(start, "expected an operator, not an empty string");
-  return Name(name);
+  return Name::scoped(name);
 }
 
 // Fills args_ and kwargs_. A word or string followed by "=" is a keyword.
@@ -220,7 +220,7 @@ Status Parser::arguments(GraphScope& scope) {
     }
     if (!key.empty() && in_.accept('=')) {
       TRY(Argument value, literal(scope));
-      kwargs_.push_back({Name(key), value});
+      kwargs_.push_back({Name::scoped(key), value});
       continue;
     }
     in_.go_back(start);
@@ -263,7 +263,7 @@ Status Parser::origins(Node& node) {
 Result<const SourceLocation*> Parser::source(Graph& graph) {
   SourceLocation location;
   TRY(std::string file_name, in_.string("a file"));
-  location.file = Name(file_name);
+  location.file = Name::scoped(file_name);
   TRY_STATUS(in_.expect(':'));
   std::size_t start = in_.position();
   TRY(std::int64_t line, in_.integer("a line"));
@@ -277,7 +277,7 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
       in_.go_back(start);
       break;
     }
-    *part = Name(text);
+    *part = Name::scoped(text);
   }
   return graph.add_source(location);
 }

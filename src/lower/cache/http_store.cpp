@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "platform/parse_number.h"
 #include "platform/signals.h"
 #include "support/output_file.h"
 #include "support/process/run_program.h"
@@ -209,10 +210,8 @@ Result<std::chrono::seconds> read_seconds(std::chrono::seconds otherwise) {
   const char* variable = std::getenv(seconds_variable);
   if (variable == nullptr) return otherwise;
   const std::string_view text = variable;
-  int seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error == std::errc() && end == text.data() + text.size() && seconds >= 1 && seconds <= max_seconds)
-    return std::chrono::seconds(seconds);
+  const auto seconds = parse_number<int>(text);
+  if (seconds && *seconds >= 1 && *seconds <= max_seconds) return std::chrono::seconds(*seconds);
   return failure("usage", seconds_variable,
                  fmt::format("'{}' is not a number of seconds from 1 to {}", printable(text.substr(0, 40)),
                              max_seconds));

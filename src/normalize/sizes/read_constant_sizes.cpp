@@ -43,7 +43,7 @@ class Reader {
   bool run() {
     const std::vector<Node*> wanted = find_wanted();
     if (wanted.empty()) return false;
-    Program part(program_.ops);
+    Program part = empty_like(program_);
     copy_part(wanted, part);
     if (!run_passes(part, all_passes(), {})) return false;  // a failing pass reports it later
     bool is_found = false;
@@ -95,7 +95,6 @@ class Reader {
         if (producer != nullptr && needed.insert(producer).second) pending.push_back(producer);
       }
     }
-    part.ranges = program_.ranges;
     Method& method = part.add_method(method_.name);
     std::unordered_map<const Value*, Value*> values;
     for (const Value* input : graph_.inputs()) {
@@ -140,7 +139,7 @@ class Reader {
 
   void replace_symbols_by_numbers() {
     const auto replacement = [&](std::string_view name) {
-      const auto found = numbers_.find(Name(name));
+      const auto found = numbers_.find(Name::scoped(name));
       return found == numbers_.end() ? sym_symbol(name) : sym_int(found->second);
     };
     for (Graph* graph : graphs_of(method_)) {

@@ -237,7 +237,7 @@ class ChoiceSizes {
 
 void rename_symbols(Graph& graph, const EarlierSymbols& names) {
   const auto replacement = [&](std::string_view name) {
-    const auto found = names.find(Name(name));
+    const auto found = names.find(Name::scoped(name));
     return sym_symbol(found == names.end() ? name : found->second.str());
   };
   for (Node& node : graph.nodes())

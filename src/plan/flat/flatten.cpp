@@ -82,7 +82,7 @@ class Flattener {
   }
   Argument value(Scope& scope, std::string_view op, std::initializer_list<Argument> args,
                  std::string_view name, Type type) {
-    ResultSpec result{Name(fmt::format("{}{}.{}", scope.prefix, scope.node->display_name(), name)),
+    ResultSpec result{Name::scoped(fmt::format("{}{}.{}", scope.prefix, scope.node->display_name(), name)),
                       std::move(type)};
     return Argument::of(
         add(scope, Name(op), std::span(args.begin(), args.size()), {}, std::span(&result, 1))->result());
@@ -94,7 +94,7 @@ class Flattener {
       return fail(scope,
                   fmt::format("%{}: control flow cannot return a {}", stands_for.name().str(), str(type)));
     }
-    ResultSpec result{Name(scope.prefix + std::string(stands_for.name().str())), type};
+    ResultSpec result{Name::scoped(scope.prefix + std::string(stands_for.name().str())), type};
     return add(scope, control_symbol(ControlOp::Variable), {}, {}, std::span(&result, 1))->result();
   }
 
@@ -136,7 +136,7 @@ class Flattener {
     std::vector<ResultSpec> results;
     for (const Value* result : node.results()) {
       Name name =
-          scope.prefix.empty() ? result->name() : Name(scope.prefix + std::string(result->name().str()));
+          scope.prefix.empty() ? result->name() : Name::scoped(scope.prefix + std::string(result->name().str()));
       results.push_back({name, result->type()});
     }
     Node* copy = add(scope, node.op(), args, kwargs, results);

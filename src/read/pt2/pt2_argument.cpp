@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "platform/parse_number.h"
 #include "read/quote.h"
 #include "support/try.h"
 
@@ -37,7 +38,7 @@ Result<Argument> read_bool(GraphReader&, const Json& json, std::size_t) {
 
 Result<Argument> read_string(GraphReader&, const Json& json, std::size_t) {
   TRY(std::string_view value, json.string());
-  return Argument::string(value);
+  return Argument::text(Argument::Kind::String, Name::scoped(value));
 }
 
 Result<Argument> read_complex(GraphReader& reader, const Json& json, std::size_t) {
@@ -109,9 +110,9 @@ Result<Argument> read_device(GraphReader&, const Json& json, std::size_t) {
   TRY(Json type_json, json.field("type"));
   TRY(std::string_view type, type_json.string());
   TRY(Json index_json, json.optional_field("index"));
-  if (index_json.is_null()) return Argument::text(Argument::Kind::Device, Name(type));
+  if (index_json.is_null()) return Argument::text(Argument::Kind::Device, Name::scoped(type));
   TRY(std::int64_t index, index_json.integer());
-  return Argument::text(Argument::Kind::Device, Name(fmt::format("{}:{}", type, index)));
+  return Argument::text(Argument::Kind::Device, Name::scoped(fmt::format("{}:{}", type, index)));
 }
 
 Result<Argument> read_graph(GraphReader& reader, const Json& json, std::size_t) {
@@ -133,7 +134,7 @@ Result<Argument> read_map(GraphReader& reader, const Json& json, std::size_t dep
   std::vector<NamedArgument> entries;
   TRY_STATUS(json.for_each_member([&](std::string_view key, const Json& member) -> Status {
     TRY(Argument value, read_nested(reader, member, depth + 1));
-    entries.push_back({Name(key), value});
+    entries.push_back({Name::scoped(key), value});
     return {};
   }));
   return reader.graph().map(entries);
@@ -225,7 +226,7 @@ Result<std::optional<Argument>> read_literal(const Json& json) {
   }
   if (kind == "as_string") {
     TRY(std::string_view text, value.string());
-    return Argument::string(text);
+    return Argument::text(Argument::Kind::String, Name::scoped(text));
   }
   return std::nullopt;
 }
@@ -233,7 +234,7 @@ Result<std::optional<Argument>> read_literal(const Json& json) {
 Name op_of_target(std::string_view target) {
   constexpr std::string_view prefix = "torch.ops.";
   if (target.starts_with(prefix)) target.remove_prefix(prefix.size());
-  return Name(target);
+  return Name::scoped(target);
 }
 
 }  // namespace depute

@@ -41,7 +41,7 @@ Result<std::string_view> text_field(const Json& json, std::string_view key) {
 bool is_keyword_by_schema(const OpDef* def, std::string_view name, std::size_t position) {
   if (name.empty()) return false;
   if (def == nullptr) return true;  // passing by name is always correct
-  int index = def->arg_index(Name(name));
+  int index = def->arg_index(Name::scoped(name));
   return index != static_cast<int>(position) || def->args[position].keyword_only;
 }
 
@@ -151,7 +151,7 @@ Status GraphReader::read_definition(std::string_view kind, const Json& json,
   TRY(std::string_view text, reserve(name));
   if (kind == "as_custom_obj") {
     TRY(std::string_view class_name, text_field(json, "class_fqn"));
-    definitions.push_back({text, {.kind = Type::Kind::CustomObj, .class_name = Name(class_name)}});
+    definitions.push_back({text, {.kind = Type::Kind::CustomObj, .class_name = Name::scoped(class_name)}});
     return {};
   }
   TRY(Type type, type_of(kind, name));
@@ -164,12 +164,12 @@ Result<Value*> GraphReader::read_input(const Json& argument, std::string_view co
   if (literal) {
     std::string name =
         constant_name.empty() ? fmt::format("arg{}", graph_.inputs().size()) : std::string(constant_name);
-    return graph_.add_input(Name(name), type_of_literal(*literal));
+    return graph_.add_input(Name::scoped(name), type_of_literal(*literal));
   }
   std::vector<Definition> definitions;
   TRY_STATUS(read_definitions(argument, definitions));
   if (definitions.size() != 1) return argument.fault("a graph input must be one value");
-  Value* value = graph_.add_input(Name(definitions[0].name), std::move(definitions[0].type));
+  Value* value = graph_.add_input(Name::scoped(definitions[0].name), std::move(definitions[0].type));
   bindings_[definitions[0].name].value = value;
   return value;
 }
@@ -292,7 +292,7 @@ Status GraphReader::read_named_argument(const Json& json, Call& call) {
     return {};
   }
   if (name.empty()) return json.fault("an argument by name without a name");
-  call.kwargs.push_back({Name(name), argument});
+  call.kwargs.push_back({Name::scoped(name), argument});
   return {};
 }
 
@@ -302,8 +302,8 @@ std::vector<ResultSpec> GraphReader::result_specs(const Json& json, const Call& 
   if (auto name = text_field(json, "name")) node_name = *name;
   std::vector<ResultSpec> specs;
   for (const Definition& definition : call.results) {
-    Name name(definition.name);
-    if (name.empty()) name = Name(fmt::format("{}_none_{}", node_name, specs.size()));
+    Name name = Name::scoped(definition.name);
+    if (name.empty()) name = Name::scoped(fmt::format("{}_none_{}", node_name, specs.size()));
     specs.push_back({name, definition.type});
   }
   return specs;
@@ -361,7 +361,7 @@ Result<Graph*> GraphReader::read_body(const Json& json) {
   std::string name(wanted.empty() ? "body" : wanted);
   for (int i = 1; !scope_.counters.graph_names.insert(name).second; ++i)
     name = fmt::format("{}_{}", wanted, i);
-  scope_.method.bodies.push_back(std::make_unique<Graph>(Name(name), graph_.ops()));
+  scope_.method.bodies.push_back(std::make_unique<Graph>(Name::scoped(name), graph_.ops()));
   Graph* body = scope_.method.bodies.back().get();
   GraphReader reader(scope_, *body, depth_ + 1);
   TRY_STATUS(reader.index_types(graph_json));

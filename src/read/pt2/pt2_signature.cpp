@@ -83,7 +83,7 @@ Status SignatureReader::read_input(const Json& spec, const Json& argument) {
   if (kind == "custom_obj") {
     TRY(Json name_json, json.field("custom_obj_name"));
     TRY(std::string_view name, name_json.string());
-    TRY_STATUS(add_input(argument, {.kind = Kind::CustomObj, .target = Name(name)}));
+    TRY_STATUS(add_input(argument, {.kind = Kind::CustomObj, .target = Name::scoped(name)}));
     return check_name(json, *graph_.graph().inputs().back());
   }
   if (kind == "token") {
@@ -193,7 +193,7 @@ std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& wei
     InputSpec input = spec;
     input.target = store_data(part_key, part.data);
     method_.inputs.push_back(input);
-    Value* value = graph_.graph().add_input(Name(value_name), tensor_type(part.data.type));
+    Value* value = graph_.graph().add_input(Name::scoped(value_name), tensor_type(part.data.type));
     subclass->values.emplace(part.name, value);
   }
   return subclass;
@@ -202,7 +202,7 @@ std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& wei
 // Returns the key of the data. Methods share data of the same name and content; the same name with other
 // content is prefixed with the method's name.
 Name SignatureReader::store_data(std::string_view name, const TensorData& data) {
-  Name key(name);
+  Name key = Name::scoped(name);
   if (const TensorData* other = program_.find_data(key); other != nullptr && !is_same(*other, data)) {
     key = program_.unique_data_key(fmt::format("{}::{}", method_.name.str(), name));
   }

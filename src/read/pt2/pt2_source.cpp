@@ -129,14 +129,14 @@ Result<SourceLocation> read_source(const Json& metadata) {
   TRY(std::string_view torch_fn, text_of(metadata, "torch_fn"));
   TRY(std::string_view custom, text_of(metadata, "custom"));
   Frame frame = innermost_user_frame(trace);
-  source.file = Name(frame.file);
+  source.file = Name::scoped(frame.file);
   source.line = frame.line;
-  source.line_text = Name(frame.text);
+  source.line_text = Name::scoped(frame.text);
   static const Name forward("forward");  // almost every frame
-  source.function = frame.function == forward.str() ? forward : Name(frame.function);
-  source.module_path = Name(innermost_module(modules));
-  source.original_op = Name(called_function(torch_fn));
-  source.custom = Name(custom);
+  source.function = frame.function == forward.str() ? forward : Name::scoped(frame.function);
+  source.module_path = Name::scoped(innermost_module(modules));
+  source.original_op = Name::scoped(called_function(torch_fn));
+  source.custom = Name::scoped(custom);
   return source;
 }
 

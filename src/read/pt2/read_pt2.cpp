@@ -80,7 +80,7 @@ Status read_method(const JsonDocument& document, Payloads& weights, Payloads& co
   SymbolReader symbols(scope.program.ranges, scope.symbols, name + ".");
   TRY(Json ranges, root.optional_field("range_constraints"));
   TRY_STATUS(symbols.read_ranges(ranges));
-  Method& method = scope.program.add_method(Name(name));
+  Method& method = scope.program.add_method(Name::scoped(name));
   MethodScope method_scope{
       .method = method, .symbols = symbols, .counters = scope.counters, .program = scope.program};
   TRY(Json graph_module, root.field("graph_module"));
@@ -117,7 +117,8 @@ Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadO
 void add_delegates(Program& program, const ExportedModel& model) {
   for (const auto& [name, given] : model.delegates) {
     auto delegate = std::make_unique<Delegate>(*given);
-    delegate->name = Name(name);
+    delegate->name = Name::scoped(name);
+    delegate->names = NameScope::current();
     program.delegates.push_back(std::move(delegate));
   }
 }
@@ -149,11 +150,17 @@ Result<Program> read_values(const ExportedModel& model, const std::string& name,
 }  // namespace
 
 Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
-  return guarded([&] { return read_archive(std::move(file), options); });
+  return guarded([&] {
+    const NameScope::Use use(NameScope::current_or_new());
+    return read_archive(std::move(file), options);
+  });
 }
 
 Result<Program> read_model(const ExportedModel& model, const std::string& name, const ReadOptions& options) {
-  return guarded([&] { return read_values(model, name, options); });
+  return guarded([&] {
+    const NameScope::Use use(NameScope::current_or_new());
+    return read_values(model, name, options);
+  });
 }
 
 }  // namespace depute

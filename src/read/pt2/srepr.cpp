@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <unordered_map>
 #include <vector>
 
 #include "ir/sym/sym_functions.h"
+#include "platform/parse_number.h"
 #include "read/quote.h"
 #include "support/try.h"
 
@@ -123,9 +123,7 @@ class SreprParser {
   }
 
   Result<std::int64_t> integer(std::string_view word) const {
-    std::int64_t value = 0;
-    auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (fault == std::errc() && end == word.data() + word.size()) return value;
+    if (const auto value = parse_number<std::int64_t>(word)) return *value;
     return fail(fmt::format("{} is neither a call nor an integer of 64 bits", quote(word)));
   }
 
@@ -155,14 +153,10 @@ class SreprParser {
   }
 
   Result<const SymExpr*> floating(const Call& call) const {
-    double value = 0;
     if (call.items.size() != 1 || !call.items[0].is_text) return fail("Float takes one string");
     std::string_view text = call.items[0].text;
-    auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc() || end != text.data() + text.size()) {
-      return fail(fmt::format("{} is not a floating-point number", quote(text)));
-    }
-    return sym_float(value);
+    if (const auto value = parse_number<double>(text)) return sym_float(*value);
+    return fail(fmt::format("{} is not a floating-point number", quote(text)));
   }
 
   std::string_view text_;
