@@ -85,7 +85,8 @@ class PythonPartitioner final : public Partitioner {
   PartitionResult result_of(const Tagged& tagged, const Method& method) const {
     PartitionResult result;
     for (const auto& [tag, backend, specs] : tagged.tags) {
-      result.partition_tags[Name::scoped(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
+      result.partition_tags[Name::scoped(tag)] = {.backend_id = backend,
+                                                  .compile_specs = compile_specs_of(specs)};
     }
     const std::vector<const Graph*> graphs = graphs_of(method);  // in the order of read_method()
     std::vector<std::vector<const Node*>> nodes(graphs.size());

@@ -17,7 +17,7 @@ build=(cmake ninja-build ccache g++ python3-venv
 wheel=(python3-dev)
 test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf curl)
 arm=(libvulkan1 mesa-vulkan-drivers)
-platforms=(g++-aarch64-linux-gnu qemu-user-static wine wine64 clang-16 debootstrap)
+platforms=(g++-aarch64-linux-gnu qemu-user-static wine wine64 clang-16 libc++-16-dev libfast-float-dev debootstrap)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;

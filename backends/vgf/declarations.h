@@ -8,10 +8,10 @@
 // converter's word for word.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,7 +36,9 @@ struct Literal {
   tosa::Shape shape;
   std::vector<std::uint64_t> bits;  // of each element, in row-major order
 
-  friend auto operator<=>(const Literal& a, const Literal& b) = default;
+  friend bool operator<(const Literal& a, const Literal& b) {
+    return std::tie(a.dtype, a.shape, a.bits) < std::tie(b.dtype, b.shape, b.bits);
+  }
 };
 
 // A list of integers, such as a stride.

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Builds Depute with other compilers, warnings as errors: the program and the Python module, both without optimization, and
-# the project outside (tests/outside) on top of what was installed. Runs the text tests and that project. Prints a line for
-# each compiler. All use libstdc++: libc++ before 20 cannot read floating-point numbers (std::from_chars). The platforms that
-# zig compiles (test.sh) use libc++ 22.
+# the project outside (tests/outside) on top of what was installed. Runs the text tests and that project. With libc++ it
+# compiles the sources of the program: Debian's libraries are libstdc++'s, so nothing can be linked. Prints a line for each.
 #
-#   compilers.sh [COMPILER...]     g++-13 or clang++-16 for example; by default all
+#   compilers.sh [COMPILER...]     g++-13, clang++-16 or libc++-16 for example; by default all
 #
-# Those that this Debian does not have run in a folder with the next one, which needs root.
+# Those that this Debian does not have run in a folder with the next one, which needs root. The platforms that zig compiles
+# (test.sh) run with libc++ 22.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-next_debian=(g++-13 g++-14 clang++-17 clang++-18 clang++-19)
-this_debian=(clang++-16)
+next_debian=(g++-13 g++-14 clang++-17 clang++-18 clang++-19 libc++-17 libc++-18 libc++-19)
+this_debian=(clang++-16 libc++-16)
 compilers=("$@")
 [ $# -gt 0 ] || compilers=("${this_debian[@]}" "${next_debian[@]}")
 root=$PWD/build/platforms/debian-13
@@ -25,7 +25,11 @@ make_next_debian() {
   cp scripts/install_system.sh "$root/tmp"
   chroot "$root" /tmp/install_system.sh wheel
   chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
-    g++-13 g++-14 clang-17 clang-18 clang-19 >/dev/null
+    g++-13 g++-14 clang-17 clang-18 clang-19 libfast-float-dev >/dev/null
+  # Debian installs one version of libc++ alone.
+  chroot "$root" bash -c 'for version in 17 18 19; do
+      cd /tmp && apt-get -qq download libc++-$version-dev && dpkg -x libc++-$version-dev_*.deb /opt && rm libc++-*.deb || exit
+    done'
   touch "$root/.complete"
 }
 
@@ -44,6 +48,20 @@ build_with() {
   "$folder/outside/in_memory" tests/models/samples/mlp.pt2 "$folder/outside/mlp.pte" >/dev/null
 }
 
+# Compiles the sources of the program with clang and the libc++ of the same version.
+compile_with_libcxx() {
+  local version=${1#libc++-} folder=build/compilers/$1 headers=/usr/lib/llvm-${1#libc++-}/include/c++/v1
+  [ -d "$headers" ] || headers=/opt$headers
+  cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="clang++-$version" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 \
+    -D CMAKE_CXX_FLAGS="-nostdinc++ -isystem $headers" -D DEPUTE_UNITY=ON \
+    --log-level=WARNING >/dev/null
+  cmake --build "$folder" --target depute_cli depute_driver depute_backends
+}
+
+step_for() {
+  case $1 in libc++*) echo compile_with_libcxx ;; *) echo build_with ;; esac
+}
+
 [ -d $nanobind ] || python3 -m pip --disable-pip-version-check -qq install --root-user-action=ignore --target $nanobind "nanobind>=2.12,<3"
 
 report=()
@@ -53,9 +71,9 @@ for name in "${compilers[@]}"; do
     make_next_debian
     mkdir -p "$root/depute"
     unshare --mount bash -c 'mount --bind "$PWD" "$0/depute" && mount -t proc proc "$0/proc" && chroot "$0" bash -c "$1"' "$root" \
-      "cd /depute && set -euo pipefail; $(declare -f build_with); nanobind=$nanobind; build_with $name"
+      "cd /depute && set -euo pipefail; $(declare -f build_with compile_with_libcxx); nanobind=$nanobind; $(step_for "$name") $name"
   else
-    (build_with "$name")
+    ("$(step_for "$name")" "$name")
   fi
   report+=("$name: $((SECONDS - start)) s")
 done

@@ -15,7 +15,8 @@ Argument add_result(Program& program, Method& method, const ConstantValue& value
     method.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
     return Argument::of(method.graph->add_input(key, tensor_type(data.type)));
   }
-  if (const auto* text = std::get_if<std::string>(&value)) return Argument::text(Argument::Kind::String, Name::scoped(*text));
+  if (const auto* text = std::get_if<std::string>(&value))
+    return Argument::text(Argument::Kind::String, Name::scoped(*text));
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return Argument::of(*integer);
   if (const auto* number = std::get_if<double>(&value)) return Argument::of(*number);
   return Argument::of(std::get<bool>(value));

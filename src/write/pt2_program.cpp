@@ -214,7 +214,8 @@ class Pt2GraphWriter {
     std::string name = python_name(own);
     const bool is_part = value.producer() != nullptr && pt2_call_name(*value.producer()) != name;
     if (options_.is_exir && is_part && name.find("getitem") == name.npos) name = "getitem_" + name;
-    while (name != own && (graph_->has_name(Name::scoped(name)) || !made_names_.insert(name).second)) name += "_";
+    while (name != own && (graph_->has_name(Name::scoped(name)) || !made_names_.insert(name).second))
+      name += "_";
     return entry->second = std::move(name);
   }
 

@@ -109,7 +109,8 @@ Result<Argument> Parser::word_literal(GraphScope& scope) {
     TRY_STATUS(in_.expect(')'));
     return Argument::text(kind, Name::scoped(text));
   }
-  if (word.find('.') != std::string_view::npos) return Argument::text(Argument::Kind::Operator, Name::scoped(word));
+  if (word.find('.') != std::string_view::npos)
+    return Argument::text(Argument::Kind::Operator, Name::scoped(word));
   return in_.fault_at(start, literal_expected);
 }
 

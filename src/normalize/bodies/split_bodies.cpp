@@ -63,7 +63,8 @@ class BodyOwners {
 
   Graph* copy(const Graph& body) {
     Name name = body.name();
-    for (int i = 1; !names_.insert(name).second; ++i) name = Name::scoped(fmt::format("{}_{}", body.name().str(), i));
+    for (int i = 1; !names_.insert(name).second; ++i)
+      name = Name::scoped(fmt::format("{}_{}", body.name().str(), i));
     method_.bodies.push_back(std::make_unique<Graph>(name, body.ops()));
     copy_graph(body, *method_.bodies.back(), {});
     return method_.bodies.back().get();

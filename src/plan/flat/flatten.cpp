@@ -135,8 +135,8 @@ class Flattener {
     for (const auto& [name, argument] : node.kwargs()) kwargs.push_back({name, mapped(argument, scope)});
     std::vector<ResultSpec> results;
     for (const Value* result : node.results()) {
-      Name name =
-          scope.prefix.empty() ? result->name() : Name::scoped(scope.prefix + std::string(result->name().str()));
+      Name name = scope.prefix.empty() ? result->name()
+                                       : Name::scoped(scope.prefix + std::string(result->name().str()));
       results.push_back({name, result->type()});
     }
     Node* copy = add(scope, node.op(), args, kwargs, results);
