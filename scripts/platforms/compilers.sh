@@ -56,6 +56,10 @@ compile_with_libcxx() {
     -D CMAKE_CXX_FLAGS="-nostdinc++ -isystem $headers" -D DEPUTE_UNITY=ON \
     --log-level=WARNING >/dev/null
   cmake --build "$folder" --target depute_cli depute_driver depute_backends
+  # What reads floats before libc++ 20, with the libstdc++ that GoogleTest has.
+  "clang++-$version" -std=c++23 -I src -I include src/platform/fast_floats/read_float.cpp tests/unit/support/parse_number_test.cpp \
+    -lgtest -lgtest_main -o "$folder/parse_number_test"
+  "$folder/parse_number_test" >/dev/null
 }
 
 step_for() {

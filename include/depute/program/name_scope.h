@@ -8,10 +8,10 @@
 // made while it is in use, and a name goes with the last scope that uses it. What is made while no scope is in use
 // stays until the process ends.
 //
-// Every program has a scope (Program::names). Functions that read a program make one for it. Functions that take
-// a program or a stage use its scope, also while they call backends, partitioners and other callbacks. So
-// the names of a program, also those in reports about it, are valid as long as it, a copy of it, or a later stage.
-// Code that makes names for a program by itself can use its scope in the same way. Thread-safe.
+// Every program has a scope (Program::names), which functions that take the program or a stage use, also while they
+// call backends and other callbacks. So the names of a program, also those in reports about it, are valid as long as
+// it, a copy of it, or a later stage. Code that makes names for a program can use its scope in the same way. A
+// program for nodes of another one starts as empty_like(other), which keeps their names. Thread-safe.
 #pragma once
 
 #include <memory>
