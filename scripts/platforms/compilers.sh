@@ -25,7 +25,7 @@ make_next_debian() {
   cp scripts/install_system.sh "$root/tmp"
   chroot "$root" /tmp/install_system.sh wheel
   chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
-    g++-13 g++-14 clang-17 clang-18 clang-19 libfast-float-dev >/dev/null
+    g++-12 g++-13 g++-14 clang-17 clang-18 clang-19 libfast-float-dev >/dev/null
   # Debian installs one version of libc++ alone.
   chroot "$root" bash -c 'for version in 17 18 19; do
       cd /tmp && apt-get -qq download libc++-$version-dev && dpkg -x libc++-$version-dev_*.deb /opt && rm libc++-*.deb || exit
@@ -36,6 +36,10 @@ make_next_debian() {
 # Builds and tests in build/compilers/NAME of the current folder. Is run as a script of its own, in the folder of a Debian.
 build_with() {
   local compiler=$1 folder=build/compilers/$1
+  # A library of Debian may need a newer libstdc++ than the compiler's own, which is there when the program runs.
+  export LDFLAGS=-Wl,--allow-shlib-undefined
+  # In C++23 these do not compile std::tuple of libstdc++ 13 and 14.
+  case $compiler in clang++-17 | clang++-18) export CXXFLAGS=--gcc-install-dir=/usr/lib/gcc/x86_64-linux-gnu/12 ;; esac
   export PYTHONPATH=$PWD/$nanobind CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_COMPILER_LAUNCHER=ccache -D CMAKE_BUILD_TYPE=Debug \
     -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D DEPUTE_UNITY=ON -D DEPUTE_PYTHON=ON --log-level=WARNING >/dev/null
@@ -52,12 +56,12 @@ build_with() {
 compile_with_libcxx() {
   local version=${1#libc++-} folder=build/compilers/$1 headers=/usr/lib/llvm-${1#libc++-}/include/c++/v1
   [ -d "$headers" ] || headers=/opt$headers
-  cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="clang++-$version" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 \
+  cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="clang++-$version" -D CMAKE_CXX_COMPILER_LAUNCHER=ccache -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 \
     -D CMAKE_CXX_FLAGS="-nostdinc++ -isystem $headers" -D DEPUTE_UNITY=ON \
     --log-level=WARNING >/dev/null
   cmake --build "$folder" --target depute_cli depute_driver depute_backends
   # What reads floats before libc++ 20, with the libstdc++ that GoogleTest has.
-  "clang++-$version" -std=c++23 -I src -I include src/platform/fast_floats/read_float.cpp tests/unit/support/parse_number_test.cpp \
+  "clang++-$version" -std=c++2b -I src -I include src/platform/fast_floats/read_float.cpp tests/unit/support/parse_number_test.cpp \
     -lgtest -lgtest_main -o "$folder/parse_number_test"
   "$folder/parse_number_test" >/dev/null
 }

@@ -17,6 +17,7 @@
 #include "support/names/interned.h"
 #include "tests/unit/compile/numbered_model.h"
 #include "tests/unit/parse.h"
+#include "tools/diff/diff.h"
 
 namespace depute {
 namespace {
@@ -238,6 +239,24 @@ TEST(NameScope, JoinedMethodsKeepTheirNames) {
     EXPECT_NE(text.find("%cosh_1"), std::string::npos);
     EXPECT_NE(text.find("%cosh_2"), std::string::npos);
     EXPECT_EQ(print(must(compiler.to_edge(joined)).program()).find("linear_3"), std::string::npos);
+  }
+  EXPECT_EQ(count_interned(), before);
+}
+
+TEST(NameScope, ADiffKeepsTheNamesOfBothReports) {
+  const Compiler compiler;
+  warm_up(compiler);
+  const InternedCount before = count_interned();
+  {
+    LoweringDiff diff;
+    {
+      const LoweringFacts first{.name = "first", .report = make_numbered(compiler, 31).report};
+      const LoweringFacts second{.name = "second", .report = make_numbered(compiler, 33).report};
+      diff = compare(first, second);
+    }
+    const std::string text = diff_text(diff);
+    EXPECT_NE(text.find("%cosh_31"), std::string::npos) << text;
+    EXPECT_NE(text.find("%cosh_33"), std::string::npos) << text;
   }
   EXPECT_EQ(count_interned(), before);
 }
