@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "depute/tools/report.h"
 #include "ir/sym/sym_internal.h"
 #include "support/names/interned.h"
+#include "support/parallel_for.h"
 #include "tests/unit/compile/numbered_model.h"
 #include "tests/unit/parse.h"
 #include "tools/diff/diff.h"
@@ -77,6 +79,12 @@ std::string text_of(const Made& made) {
 // Lowers models once, so that the tables have what stays for good.
 void warm_up(const Compiler& compiler) {
   for (int number = 1'000'000; number < 1'000'030; ++number) text_of(make_numbered(compiler, number));
+}
+
+bool is_kept(std::string_view text) {
+  const NameScope::Use use(NameScope::make());
+  const std::size_t before = count_names();
+  return Name::scoped(text).str() == text && count_names() == before;
 }
 
 TEST(NameScope, ItsNamesEndWithIt) {
@@ -257,6 +265,7 @@ TEST(NameScope, ADiffKeepsTheNamesOfBothReports) {
     const std::string text = diff_text(diff);
     EXPECT_NE(text.find("%relu_31"), std::string::npos) << text;
     EXPECT_NE(text.find("%relu_33"), std::string::npos) << text;
+    EXPECT_TRUE(is_kept("relu_31") && is_kept("relu_33"));
   }
   EXPECT_EQ(count_interned(), before);
 }
@@ -275,6 +284,19 @@ TEST(NameScope, TransformsMayReturnOtherPrograms) {
     const Delegated lowered = must(
         compiler.lower(load_numbered(compiler, text), {.backends = {{"xnnpack"}}, .transforms = {replace}}));
     EXPECT_NE(print(lowered.program()).find("_9"), std::string::npos);
+  }
+  EXPECT_EQ(count_interned(), before);
+}
+
+TEST(NameScope, ThreadsOfALoopUseTheScopeOfTheCaller) {
+  const InternedCount before = count_interned();
+  {
+    const NameScope::Use use(NameScope::make());
+    parallel_for(64, 4, [](std::size_t i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_FALSE(Name::scoped(fmt::format("of_index_{}", i)).empty());
+    });
+    EXPECT_EQ(count_interned().names, before.names + 64);
   }
   EXPECT_EQ(count_interned(), before);
 }
