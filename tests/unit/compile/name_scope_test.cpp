@@ -143,6 +143,25 @@ TEST(NameScope, AnExpressionKeepsItsParts) {
   EXPECT_EQ(count_interned(), before);
 }
 
+// The second scope has only an expression around one of the first.
+TEST(NameScope, AnExpressionKeepsPartsOfOtherScopes) {
+  NameScope first = NameScope::make();
+  const NameScope second = NameScope::make();
+  SymInt size = 0, twice = 0;
+  {
+    const NameScope::Use use(first);
+    size = SymInt::symbol("part_of_the_first");
+  }
+  {
+    const NameScope::Use use(second);
+    twice = size * 2;
+  }
+  const std::string text = twice.str();
+  first = NameScope();
+  EXPECT_TRUE(is_kept("part_of_the_first"));
+  EXPECT_EQ(twice.str(), text);
+}
+
 TEST(NameScope, ScopesThatTakeTurnsDoNotGrow) {
   const InternedCount before = count_interned();
   NameScope first = NameScope::make();
