@@ -56,8 +56,8 @@ build_with() {
 compile_with_libcxx() {
   local version=${1#libc++-} folder=build/compilers/$1 headers=/usr/lib/llvm-${1#libc++-}/include/c++/v1
   [ -d "$headers" ] || headers=/opt$headers
-  cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="clang++-$version" -D CMAKE_CXX_COMPILER_LAUNCHER=ccache -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 \
-    -D CMAKE_CXX_FLAGS="-nostdinc++ -isystem $headers" -D DEPUTE_UNITY=ON \
+  cmake -S . -B "$folder" -G Ninja -D CMAKE_CXX_COMPILER="clang++-$version" -D CMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_CXX_FLAGS="-nostdinc++ -isystem $headers" -D DEPUTE_UNITY=ON \
     --log-level=WARNING >/dev/null
   cmake --build "$folder" --target depute_cli depute_driver depute_backends
   # What reads floats before libc++ 20, with the libstdc++ that GoogleTest has.

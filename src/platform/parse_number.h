@@ -14,7 +14,7 @@
 namespace depute {
 namespace platform {
 
-// As std::from_chars: reads the number at the start of a text.
+// Reads the number at the start of a text, like std::from_chars.
 std::from_chars_result read_float(const char* first, const char* last, float& number);
 std::from_chars_result read_float(const char* first, const char* last, double& number);
 

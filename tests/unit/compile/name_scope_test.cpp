@@ -24,7 +24,7 @@
 namespace depute {
 namespace {
 
-// What the tables of the process have.
+// Counts the entries in the tables of the process.
 struct InternedCount {
   std::size_t names = count_names();
   std::size_t expressions = sym::count_expressions();
@@ -289,7 +289,7 @@ TEST(NameScope, ADiffKeepsTheNamesOfBothReports) {
   EXPECT_EQ(count_interned(), before);
 }
 
-// What a callback returns may have a scope of its own.
+// A callback may return a program that has a scope of its own.
 TEST(NameScope, TransformsMayReturnOtherPrograms) {
   const Compiler compiler;
   warm_up(compiler);
