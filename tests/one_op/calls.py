@@ -291,6 +291,18 @@ def _(m):
     return {"self": T(*batch, a, b), "input": T(*batch, a, b), "mat2": other, "other": other}
 
 
+@shapes("_trilinear")
+def _(m):
+    m.is_mixed = m.is_mixed and m.chance(0.2)
+    owners = [m.rng.choice(["1", "2", "3", "12", "13", "23", "123", ""][: 8 if m.is_edgy else 7]) for _ in range(max(1, m.rank))]
+    sizes, dims = [m.size() for _ in owners], range(len(owners))
+    made = {"sumdim": [d for d in dims if m.chance(0.4)], "unroll_dim": m.dim(len(dims)) if m.is_edgy else m.rng.choice(dims)}
+    for i in "123":
+        made["i" + i] = T(*(1 if m.chance(0.05) else sizes[d] for d in dims if i in owners[d]))
+        made["expand" + i] = [d - len(dims) * m.chance(0.1) for d in dims if i not in owners[d]]
+    return made
+
+
 @shapes("bmm|baddbmm_?|addbmm_?")
 def _(m):
     n, a, b, c = (m.size() for _ in range(4))

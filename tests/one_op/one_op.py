@@ -17,6 +17,7 @@ are not compared. Fails for each crash, load, run, wrong and hang that tests/one
 
 import argparse
 import fnmatch
+import importlib.util
 import json
 import math
 import mmap
@@ -592,7 +593,12 @@ def show(options):
     for place, tensor in enumerate(case.program.inputs):
         print(f"input {place}:", tensor)
     for backend in options.backend:
-        made, failed = lower_in_process(case.program.text(types), backend)
+        text = case.program.text(types)
+        if options.depute:
+            with tempfile.TemporaryDirectory() as folder:
+                made, failed = lower_by_command(options.depute, text, backend, Path(folder))
+        else:
+            made, failed = lower_in_process(text, backend)
         sys.stdout.flush()
         if failed or case.want is None:
             print(backend, failed or "lowered")
@@ -623,17 +629,22 @@ def main() -> int:
     parser.add_argument("--show", type=int, help="one program, by its number")
     parser.add_argument("--table", action="store_true", help="of each operator, how many programs have which outcome")
     parser.add_argument("--refused", help="write how many calls of each operator torch refuses here")
+    parser.add_argument("--reasons", action="store_true", help="why programs were refused, and how often")
     parser.add_argument("-v", action="store_true", help="each fault as it is found, known ones too")
     options = parser.parse_args()
+    if not options.depute and importlib.util.find_spec("depute") is None:
+        parser.error("there is no package depute: name a program by --depute, or run scripts/build_wheel.sh --install")
     options.operators = operators(options.depute_text, options.ops)
     if options.show is not None:
         show(options)
         return 0
     known = known_faults(options.known)
-    totals, by_op, faults = Counter(), {}, []
+    totals, by_op, faults, reasons = Counter(), {}, [], Counter()
     for number, name, backend, outcome, message in run(options):
         totals[outcome] += 1
         by_op.setdefault(name, Counter())[outcome] += 1
+        if outcome == "refused":
+            reasons[f"{name}: {message}"] += 1
         if outcome in FAULTS:
             is_known = (name, outcome) in known
             faults += [] if is_known else [number]
@@ -642,6 +653,9 @@ def main() -> int:
     if options.table:
         for name, counts in by_op.items():
             print(name, " ".join(f"{outcome} {count}" for outcome, count in counts.most_common()))
+    if options.reasons:
+        for reason, count in reasons.most_common():
+            print(count, reason)
     if options.refused:
         refused = {name: counts["by-torch"] for name, counts in by_op.items() if counts["by-torch"]}
         Path(options.refused).write_text(json.dumps(refused, indent=1))

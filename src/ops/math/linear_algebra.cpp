@@ -379,6 +379,62 @@ Replacement bilinear(Builder& b, const OpCall& call) {
   return one(result);
 }
 
+// Tells for each of `rank` dimensions whether the list names it.
+Result<std::vector<bool>> named_dims(const OpCall& call, std::string_view list, std::size_t rank) {
+  std::vector<bool> named(rank);
+  for (std::int64_t dim : call.ints(list)) {
+    TRY(std::size_t wrapped, wrap_dim(dim, rank));
+    if (named[wrapped]) return argument_error(fmt::format("'{}' names dimension {} twice", list, wrapped));
+    named[wrapped] = true;
+  }
+  return named;
+}
+// Builds an einsum with a letter for each dimension: expand1=[1, 3], expand2=[0], expand3=[1, 2] and
+// sumdim=[2, 3] are "ac,bcd,ad->ab". Along `unroll_dim` torch takes slices, so a size of 1 does not broadcast
+// there.
+Replacement trilinear(Builder& b, const OpCall& call) {
+  constexpr std::string_view inputs[][2] = {{"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}};
+  const std::size_t rank = call.tensor("i1").rank() + call.ints("expand1").size();
+  const std::int64_t unroll_dim = call.integer("unroll_dim");
+  if (unroll_dim < 0 || unroll_dim >= static_cast<std::int64_t>(rank))
+    return argument_error(fmt::format("unroll_dim {} is out of range for rank {}", unroll_dim, rank));
+  if (rank > max_rank) return type_error(fmt::format("_trilinear of rank {} is not supported", rank));
+  const auto unrolled = static_cast<std::size_t>(unroll_dim);
+
+  std::string equation;
+  std::vector<bool> is_known(rank);
+  const SymInt* slices = nullptr;
+  for (const auto& [tensor, list] : inputs) {
+    const TensorType& type = call.tensor(tensor);
+    if (type.rank() + call.ints(list).size() != rank)
+      return argument_error(
+          fmt::format("'{}' and '{}' must have {} dimensions together", tensor, list, rank));
+    TRY(std::vector<bool> expanded, named_dims(call, list, rank));
+    for (std::size_t dim = 0, own = 0; dim < rank; ++dim) {
+      if (expanded[dim]) continue;
+      const SymInt& size = type.sizes[own++];
+      if (dim == unrolled) {
+        if (slices != nullptr && !expect_equal(*slices, size))
+          return argument_error(
+              fmt::format("the sizes {} and {} along unroll_dim differ", slices->str(), size.str()));
+        slices = &size;
+      }
+      is_known[dim] = true;
+      equation += static_cast<char>('a' + dim);
+    }
+    equation += ',';
+  }
+  TRY(std::vector<bool> summed, named_dims(call, "sumdim", rank));
+  equation.replace(equation.size() - 1, 1, "->");
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    if (!is_known[dim]) return argument_error(fmt::format("no input of _trilinear has dimension {}", dim));
+    if (!summed[dim]) equation += static_cast<char>('a' + dim);
+  }
+  std::vector<Value*> tensors;
+  for (const auto& [tensor, list] : inputs) tensors.push_back(b.own(call.value(tensor)));
+  return one(b.call("aten.einsum.default", {equation.c_str(), tensors}));
+}
+
 }  // namespace
 
 std::span<const OpLine> linear_algebra_ops() {
@@ -392,6 +448,9 @@ std::span<const OpLine> linear_algebra_ops() {
                                                                             .fit = linear_of_nothing})))},
       {"aten.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)",
        composite(infer_bilinear, bilinear)},
+      {"aten._trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, "
+       "int[] sumdim, int unroll_dim=1)",
+       derived(trilinear)},
       {"aten.mm(Tensor self, Tensor mat2)",
        in_autocast(AutocastLower, counting(macs_of_product<0>,
                                            on_complex(complex_matrix_product, {.flags = Core,
