@@ -15,13 +15,13 @@ namespace depute {
 //   [3, 7, 12]    the ids 3 to 7 have one handle each, starting at 12
 
 struct HandleRows {
-  DebugHandleMap map;
+  DebugHandleMap map = {};
+  std::int64_t room =
+      0;  // ids and handles that may be read: a few bytes of text stand for any number of them
 };
 
 namespace {
 
-// Upper bound on ids and handles in one answer; more is treated as corrupt.
-constexpr std::int64_t max_told_ids = 10'000'000;
 constexpr std::int64_t max_handle = std::numeric_limits<std::uint32_t>::max();
 
 class RowWriter {
@@ -63,7 +63,7 @@ class RowWriter {
 
 class RowReader {
  public:
-  explicit RowReader(DebugHandleMap& map) : map_(map) {}
+  explicit RowReader(HandleRows& rows) : map_(rows.map), room_(rows.room) {}
 
   Status read(const Json& row) {
     std::vector<Json> cells;
@@ -106,7 +106,7 @@ class RowReader {
   }
 
   DebugHandleMap& map_;
-  std::int64_t room_ = max_told_ids;
+  std::int64_t& room_;
 };
 
 }  // namespace
@@ -118,7 +118,7 @@ static JsonValue json_of(const HandleRows& rows) {
 }
 
 static Status read_leaf(const Json& json, HandleRows& rows) {
-  RowReader reader(rows.map);
+  RowReader reader(rows);
   return json.for_each([&](const Json& row) { return reader.read(row); });
 }
 
@@ -175,6 +175,18 @@ ConstantNames constant_names(const Program& partition) {
   return names;
 }
 
+// What a debug map of this partition may have; more is treated as corrupt.
+std::int64_t room_for_ids(const Program& partition) {
+  constexpr std::int64_t base = 200'000;
+  constexpr std::int64_t per_node = 16;
+  std::size_t nodes = 0;
+  for (const auto& method : partition.methods) {
+    nodes += method->graph->node_count();
+    for (const auto& body : method->bodies) nodes += body->node_count();
+  }
+  return base + per_node * static_cast<std::int64_t>(nodes);
+}
+
 StoredLayout stored_layout(const TensorType& type) {
   StoredLayout layout{.dtype = std::string(name(type.dtype))};
   for (const SymInt& size : type.sizes) layout.sizes.push_back(size.value());
@@ -225,6 +237,7 @@ Result<JsonValue> json_of_result(const PreprocessResult& result, const Program& 
 
 Result<PreprocessResult> result_of_json(const Json& json, const Program& partition, const ReadBytes& read) {
   StoredResult stored;
+  stored.rows.room = room_for_ids(partition);
   TRY_STATUS(read_json(json, stored));
   PreprocessResult result = std::move(stored.result);
   TRY(result.processed_bytes, read(stored.payload));

@@ -3,6 +3,7 @@
 The binary is build/release/depute, or what DEPUTE_BIN names (the sanitizer run sets it).
 """
 
+import functools
 import json
 import os
 import re
@@ -90,6 +91,12 @@ def depute_as_nobody(*arguments) -> Run:
         command = ["python3", "-c", become, program, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, cwd="/", executable="/usr/bin/python3")
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@functools.cache
+def commands() -> tuple[str, ...]:
+    """The commands, in the order in which `depute --help` lists them."""
+    return tuple(re.findall(r"^  ([a-z][a-z-]*) {2,}", depute("--help").stdout, re.MULTILINE))
 
 
 def lower(model: Path, out: Path, *options) -> Run:

@@ -89,6 +89,7 @@ BAD = {
     "preprocess-handles-run": ["to_backend.bad-debug-handles", "70"],
     "preprocess-long-run": ["worker.bad-answer", "is not a range of ids"],
     "preprocess-long-runs": ["worker.bad-answer", "is not a range of ids"],
+    "preprocess-run-of-a-million": ["worker.bad-answer", "[0,999999,1] is not a range of ids"],
     "preprocess-run-backwards": ["worker.bad-answer", "is not a range of ids"],
     "preprocess-run-of-two": ["worker.bad-answer"],
     "preprocess-padding": ["to_backend.bad-arena-padding"],
@@ -120,6 +121,7 @@ LARGEST = {
     "partition-most-names": 6,
     "partition-most-strings": 63,
     "preprocess-most-blobs": 126,  # for two partitions
+    "preprocess-most-ids": 0,
 }
 
 

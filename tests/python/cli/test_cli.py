@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 from executorch.runtime import Runtime, Verification
-from harness import assert_refused, depute, lower, sample
+from harness import assert_refused, commands, depute, lower, sample
 
 MLP = sample("mlp")
 
@@ -32,7 +32,7 @@ def test_unknown_command_names_the_known_ones():
     run = depute("melt", MLP)
     assert run.stderr.splitlines() == [
         "error[usage]: there is no command 'melt'",
-        "  help: the commands are lower, explain, doctor, show, size, diff, extract, graph, payload, check, run, tune, profile, backends, verify, replay, test-backend, completion, man",
+        "  help: the commands are " + ", ".join(commands()),
     ]
 
 

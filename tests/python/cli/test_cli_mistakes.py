@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 
 import pytest
-from harness import DEPUTE, TIMEOUT, depute, depute_as_nobody, lower, sample
+from harness import DEPUTE, TIMEOUT, commands, depute, depute_as_nobody, lower, sample
 
 MLP = sample("mlp")
 
@@ -17,7 +17,7 @@ MLP = sample("mlp")
         (("lower", MLP, "--reprot=r.json"), "did you mean --report?"),
         (("explian", MLP), "did you mean explain?"),
         (("--backend", "xnnpack", "lower", MLP), "is before the command"),
-        ((MLP,), "the commands are lower, explain, doctor, show, size, diff, extract, graph, payload, check, run, tune, profile, backends, verify, replay, test-backend, completion, man"),
+        ((MLP,), "the commands are " + ", ".join(commands())),
         (("verify", MLP), "PTE is required"),
         (("verify", MLP, "m.pte", "--tolerance", "x"), "'x' is not a number of 0 or more"),
         (("lower", MLP, MLP), "mlp.pt2"),
