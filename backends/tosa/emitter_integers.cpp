@@ -11,7 +11,6 @@
 #include "depute/program/data.h"
 #include "emitter.h"
 #include "integer_facts.h"
-#include "partition/tag_data.h"
 #include "rescale.h"
 
 namespace depute::tosa {
@@ -66,8 +65,7 @@ std::vector<std::byte> pack_nibbles(std::span<const std::byte> integers) {
 const TensorData* Emitter::constant_data_of(const Value& value) const {
   const Value& source = source_of(value);
   if (facts_ != nullptr && facts_->mutated.contains(&source)) return nullptr;
-  const bool may_be_constant = method_ != nullptr && is_method_input(*method_, source);
-  return may_be_constant ? constant_data(*program_, *method_, source) : nullptr;
+  return method_ != nullptr ? constant_data(*program_, *method_, source) : nullptr;
 }
 
 void Emitter::defer_dequantize(const Node& node) {

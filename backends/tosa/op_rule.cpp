@@ -9,7 +9,6 @@
 #include "emitter.h"
 #include "op_rules_list.h"
 #include "partition/rule_table.h"
-#include "partition/tag_data.h"
 
 namespace depute::tosa {
 namespace {

@@ -10,7 +10,6 @@
 #include "depute/program/text.h"
 #include "graph.h"
 #include "partition/node_names.h"
-#include "partition/tag_data.h"
 #include "payload/write_payload.h"
 #include "quantized_patterns.h"
 
@@ -213,9 +212,8 @@ bool NodeQuery::is_constant(std::string_view name) const {
   const Value* value = call.value(name);
   if (value == nullptr || value->producer() != nullptr) return false;
   if (context_.method == nullptr) return true;
-  if (!is_method_input(*context_.method, *value)) return false;  // an input of a body
-  const InputSpec& spec = context_.method->inputs[value->index()];
-  return spec.has_data() && !is_mutated(*context_.method, spec);
+  const InputSpec* spec = input_spec(*context_.method, *value);
+  return spec != nullptr && spec->has_data() && !is_mutated(*context_.method, *spec);
 }
 
 Check check_node(const QueryContext& context, const Node& node) {

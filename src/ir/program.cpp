@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/copy.h"
 #include "ir/text/text.h"
@@ -113,9 +114,11 @@ void use_ops(Program& program, std::shared_ptr<const OpTable> ops) {
 }
 
 const InputSpec* input_spec(const Method& method, const Value& value) {
-  if (value.producer() != nullptr) return nullptr;
-  CHECK(value.index() < method.inputs.size()) << value.name().str();
-  return &method.inputs[value.index()];
+  const auto inputs = std::as_const(*method.graph).inputs();
+  const std::uint32_t i = value.index();
+  if (value.producer() != nullptr || i >= inputs.size() || inputs[i] != &value) return nullptr;
+  CHECK(i < method.inputs.size()) << value.name().str();
+  return &method.inputs[i];
 }
 
 const TensorData* constant_data(const Program& program, const Method& method, const Value& value) {

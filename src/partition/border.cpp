@@ -31,7 +31,8 @@ Border BorderMeter::measure(std::span<const std::uint32_t> members) {
 }
 
 bool BorderMeter::moves_in(const Value& value) const {
-  return constants_move_ && is_method_input(method_, value) && data_[value.index()] == InputData::Constant;
+  return constants_move_ && input_spec(method_, value) != nullptr &&
+         data_[value.index()] == InputData::Constant;
 }
 
 void BorderMeter::add_operands(const Node& node) {

@@ -264,7 +264,7 @@ class Matcher {
 
   bool needs_constant(const Value& input) const { return pattern_.method().inputs[input.index()].has_data(); }
   bool is_constant(const Value& value) const {
-    return is_method_input(method_, value) && data_[value.index()] == InputData::Constant;
+    return input_spec(method_, value) != nullptr && data_[value.index()] == InputData::Constant;
   }
 
   bool is_inside(const Node* node) const { return std::ranges::find(nodes_, node) != nodes_.end(); }

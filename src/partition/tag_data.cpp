@@ -143,11 +143,6 @@ std::vector<InputData> input_data(const Program& program, const Method& method) 
   return input_data(method, mutated);
 }
 
-bool is_method_input(const Method& method, const Value& value) {
-  const auto inputs = method.graph->inputs();
-  return value.producer() == nullptr && value.index() < inputs.size() && inputs[value.index()] == &value;
-}
-
 void tag_constants(const Method& method, std::span<const InputData> data,
                    const std::function<Name(const Node&)>& tag_of, PartitionResult& result) {
   ConstantTags constants(result);

@@ -21,9 +21,6 @@ enum class InputData : std::uint8_t {
 std::vector<InputData> input_data(const Program& program, const Method& method);
 std::vector<InputData> input_data(const Method& method);
 
-// True for an input of the method's own graph; false for results and for inputs of bodies.
-bool is_method_input(const Method& method, const Value& value);
-
 // Adds an entry for each constant and each tag of its users. `tag_of` returns the empty tag for users that do
 // not count. Constants are in input order, tags in order of use.
 void tag_constants(const Method& method, std::span<const InputData> data,

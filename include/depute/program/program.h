@@ -184,9 +184,10 @@ DEPUTE_API Program empty_like(const Program& program);
 // Switches all graphs to another op table, which may know more ops.
 DEPUTE_API void use_ops(Program& program, std::shared_ptr<const OpTable> ops);
 
-// Constant of a graph input; null unless the value is a parameter, buffer or constant input.
+// Constant of a method's input; null unless the value is a parameter, buffer or constant input. Null for an input of a
+// body of control flow, whatever the call passes to it.
 DEPUTE_API const TensorData* constant_data(const Program& program, const Method& method, const Value& value);
-// Spec of a graph input; null for node results.
+// Spec of a method's input; null for node results and for inputs of bodies.
 DEPUTE_API const InputSpec* input_spec(const Method& method, const Value& value);
 // True for a buffer or parameter that an output of the method mutates.
 DEPUTE_API bool is_mutated(const Method& method, const InputSpec& spec);

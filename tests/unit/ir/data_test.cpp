@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "depute/program/program.h"
+#include "depute/program/text.h"
 #include "ir/content.h"
 #include "tests/unit/colliding_bytes.h"
 
@@ -107,6 +109,36 @@ TEST(LazyParts, AreMadeAloneOrTogether) {
   EXPECT_EQ(text_of(storage->bytes()), "abcdef");
   EXPECT_EQ(storage_of("abc")->grain(), 0);
   EXPECT_EQ(Storage::lazy(1, [] { return bytes("a"); })->grain(), 0);
+}
+
+// The second input of a body stands where the method has a parameter, the third where it has nothing.
+TEST(ConstantData, OfABodysInputIsNone) {
+  auto program = parse_program(R"(program
+method forward(%p: bool[], %w: f32[2] = param "w") {
+  graph @yes(%a: f32[2], %b: f32[2], %c: f32[2]) {
+    %s: f32[2] = aten.add.Tensor(%b, %c)
+    return %s
+  }
+  graph @no(%d: f32[2], %e: f32[2], %f: f32[2]) {
+    return %d
+  }
+  %y: f32[2] = higher_order.cond(%p, @yes, @no, [%w, %w, %w])
+  return %y
+}
+data "w": f32[2] = [1, 2]
+)");
+  ASSERT_TRUE(program.has_value()) << program.error().str();
+  const Method& method = *program->methods[0];
+  const Value* w = method.graph->inputs()[1];
+  EXPECT_EQ(input_spec(method, *w), &method.inputs[1]);
+  EXPECT_EQ(constant_data(*program, method, *w), &program->data.at(Name("w")));
+  EXPECT_EQ(input_spec(method, *method.graph->first()->result()), nullptr);
+  for (const auto& body : method.bodies) {
+    for (const Value* input : body->inputs()) {
+      EXPECT_EQ(input_spec(method, *input), nullptr) << input->name().str();
+      EXPECT_EQ(constant_data(*program, method, *input), nullptr) << input->name().str();
+    }
+  }
 }
 
 }  // namespace
