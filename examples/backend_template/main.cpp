@@ -90,10 +90,13 @@ class MyBackend : public Backend {
   Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
     const Method& method = *program.methods[0];
     Assembler assembler(method);
-    DelegateMappingBuilder mapping(DelegateMappingBuilder::Identifiers::Generated);
+    DelegateMappingBuilder mapping(DelegateMappingBuilder::Identifiers::Given);
+    std::int64_t instruction = 0;
     for (const Node& node : method.graph->nodes()) {
       DEPUTE_TRY_STATUS(assembler.add(node));
-      DEPUTE_TRY([[maybe_unused]] DelegateDebugId id, mapping.insert({&node}));
+      const std::int64_t id = instruction++;
+      if (node.debug_handle == 0) continue;  // programs in the text form may have none
+      DEPUTE_TRY_STATUS(mapping.insert({&node}, id));
     }
     DEPUTE_TRY(const std::string instructions, std::move(assembler).finish(*method.graph));
     return PreprocessResult{.processed_bytes = storage_of(instructions),

@@ -12,12 +12,13 @@
 //   };
 //   DEPUTE_RUNTIME_BACKEND("TwiceBackend", Twice)
 //
-// A shared library with it works in the ExecuTorch packages 1.4 and 1.5: `depute run --plugin`, ctypes.CDLL in a Python
-// process that has imported executorch.runtime, or dlopen. It stays undefined which library has the runtime's symbols, so that one
-// build serves both versions. Exceptions are errors of the load or of the call, with their text in the runtime's log.
+// A shared library with it works in the ExecuTorch packages 1.4 and 1.5: by `depute run --plugin`, by depute.load_runtime_plugin()
+// in Python, or by dlopen() in an application whose symbols of the runtime are global. It stays undefined which library has these
+// symbols, so that one build serves both versions. Exceptions are errors of the load or of the call, with their text in the runtime's log.
 #pragma once
 
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/platform/log.h>
@@ -136,11 +137,42 @@ class RuntimeArguments {
   executorch::runtime::Span<executorch::runtime::EValue*> values_;
 };
 
+// A part of a call in the runtime's trace: begins when it is made, ends when it is destroyed.
+class RuntimeEvent {
+ public:
+  RuntimeEvent(executorch::runtime::EventTracer* tracer, const char* name,
+               executorch::runtime::DelegateDebugIntId id)
+      : tracer_(tracer) {
+    if (tracer_ != nullptr) entry_ = tracer_->start_profiling_delegate(name, id);
+  }
+  ~RuntimeEvent() {
+    if (tracer_ != nullptr) tracer_->end_profiling_delegate(entry_);
+  }
+  RuntimeEvent(const RuntimeEvent&) = delete;
+  RuntimeEvent& operator=(const RuntimeEvent&) = delete;
+
+ private:
+  executorch::runtime::EventTracer* tracer_;  // null: the call is not traced
+  executorch::runtime::EventTracerEntry entry_;
+};
+
 // A delegate of a loaded method. Calls of one do not overlap.
 class RuntimeDelegate {
  public:
   virtual ~RuntimeDelegate() = default;
   virtual void execute(RuntimeArguments arguments) = 0;
+
+ protected:
+  // Times a part of the present call, if the call is traced: `const auto timed = event(0);` the rest of its block. The
+  // compiler's half gave the id or name to its DelegateMappingBuilder, by which `depute profile` finds the lines of the model.
+  RuntimeEvent event(executorch::runtime::DelegateDebugIntId id) const { return {tracer_, nullptr, id}; }
+  RuntimeEvent event(const char* name) const {
+    return {tracer_, name, executorch::runtime::kUnsetDelegateDebugIntId};
+  }
+
+ private:
+  friend class RuntimeBackend;
+  executorch::runtime::EventTracer* tracer_ = nullptr;  // of the present call
 };
 
 using MakeRuntimeDelegate = std::function<std::unique_ptr<RuntimeDelegate>(const RuntimePayload& payload)>;
@@ -165,9 +197,11 @@ class RuntimeBackend final : public executorch::runtime::BackendInterface {
   }
 
   executorch::runtime::Error execute(
-      executorch::runtime::BackendExecutionContext&, executorch::runtime::DelegateHandle* handle,
+      executorch::runtime::BackendExecutionContext& context, executorch::runtime::DelegateHandle* handle,
       executorch::runtime::Span<executorch::runtime::EValue*> arguments) const override {
-    return guard([&] { static_cast<RuntimeDelegate*>(handle)->execute(RuntimeArguments(arguments)); });
+    auto* delegate = static_cast<RuntimeDelegate*>(handle);
+    delegate->tracer_ = context.event_tracer();
+    return guard([&] { delegate->execute(RuntimeArguments(arguments)); });
   }
 
   void destroy(executorch::runtime::DelegateHandle* handle) const override {

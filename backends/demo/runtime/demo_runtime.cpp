@@ -122,7 +122,10 @@ class DemoDelegate : public depute::RuntimeDelegate {
       const float* data = arguments.data<float>(i);
       values_.push_back({{sizes.begin(), sizes.end()}, {data, data + arguments.count(i)}});
     }
-    for (const Instruction& instruction : instructions_) values_.push_back(value_of(instruction));
+    for (std::size_t i = 0; i < instructions_.size(); ++i) {
+      const auto timed = event(static_cast<std::int32_t>(i));  // the ids of the debug map count instructions
+      values_.push_back(value_of(instructions_[i]));
+    }
     for (std::size_t i = 0; i < results_.size(); ++i) {
       const View value = view(results_[i]);
       float* result = arguments.result<float>(inputs + i, {value.sizes.data(), value.sizes.size()});

@@ -8,6 +8,7 @@ in another order. So torch's library is loaded here, too, where bits are compare
 import collections
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -22,6 +23,7 @@ from harness import DEPUTE, ROOT, SUPPORTED, TIMEOUT, depute, lower, read_cases,
 from releases import installed
 
 RUNNER = DEPUTE.with_name("depute-run")
+DEMO = DEPUTE.with_name("libdepute_demo_runtime.so")
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not RUNNER.exists() or installed("executorch") < "1.5", reason="depute-run is built with ExecuTorch 1.5 (make runtime)"),
@@ -125,6 +127,21 @@ def test_profile_by_lines(tmp_path):
     assert "forward: 3 runs" in text and "make_samples.py" in text
     again = depute("profile", tmp_path / "m.etdp", "--debug-map", tmp_path / "m.json")
     assert again.code == 0 and again.stdout.split("\n", 2)[2] in text
+
+
+@pytest.mark.skipif(not DEMO.exists(), reason="the demo's runtime half is built with ExecuTorch 1.5 (make runtime)")
+def test_parts_of_a_delegate_are_timed(tmp_path):
+    """The runtime half of the demo backend times each instruction, of which the debug map tells the lines."""
+    lower(sample("conv_relu_tan"), tmp_path / "m.pte", "--backend", "demo", "--debug-map", tmp_path / "m.json")
+    options = ["--random", "--plugin", DEMO, "--profile", "--debug-map", tmp_path / "m.json"]
+    table = run(tmp_path / "m.pte", *options).stdout.partition("By instruction")[2].partition("By source line")[0]
+    delegates = re.split(r"^    \d+  ", table, flags=re.MULTILINE)[1:]
+    assert [re.match(r"\S+", each)[0] for each in delegates] == ["demo0", "aten::mul.out", "demo1"]
+    parts = [re.findall(r"^ +\. (\d+) +([\d.]+) .*\n +\S+make_samples\.py:\d+$", each, re.MULTILINE) for each in delegates]
+    assert [sorted(number for number, _ in each) for each in parts] == [["0"], [], ["0", "1", "2"]]
+    assert sum(float(time) for time in (time for each in parts for _, time in each)) <= sum(float(re.search(r"\d+\.\d+", each)[0]) for each in delegates)
+    # A run that is not traced has no tracer.
+    run(tmp_path / "m.pte", "--random", "--plugin", DEMO)
 
 
 def test_a_small_model_takes_milliseconds(tmp_path):
