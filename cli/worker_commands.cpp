@@ -62,7 +62,8 @@ Result<int> run_test(const WorkerArguments& arguments) {
       return printed;
     if (fault) code = report_error(*fault);
   }
-  return code;
+  if (!arguments.models.empty() || code != exit_done) return code;
+  return print_out("note   it compiled nothing: --model MODEL.pt2 also lowers a model with it\n");
 }
 
 std::vector<Option> replay_options(WorkerArguments& arguments) {

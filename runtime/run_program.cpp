@@ -361,7 +361,10 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
   for (const std::string& plugin : request.plugins)
     TRY_STATUS(open_library(fs::absolute(plugin).string(), "the plug-in"));
   if (request.keeps_backends) load_what_is_used(plan);
-  if (!request.originals.empty()) TRY_STATUS(register_stand_ins(plan, request.stand_ins, request.originals));
+  RunResult result{.program = request.name, .method = plan.name};
+  if (!request.originals.empty()) {
+    TRY(result.stand_ins, register_stand_ins(plan, request.stand_ins, request.originals));
+  }
   load_what_is_used(plan);
   if (request.threads > 0)
     executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(
@@ -374,7 +377,6 @@ Result<RunResult> run_program(const RunRequest& request, const ExecutionPlan& pl
     tracer->set_data_sink(&values);
     tracer->set_event_tracer_debug_level(et::EventTracerDebugLogLevel::kIntermediateOutputs);
   }
-  RunResult result{.program = request.name, .method = plan.name};
   const Clock::time_point start = Clock::now();
   TRY(std::unique_ptr<LoadedMethod> method, LoadedMethod::load(request, plan, tracer.get()));
   result.load_ns = ns_since(start);

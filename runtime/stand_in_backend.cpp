@@ -117,8 +117,9 @@ class StandInBackend final : public et::BackendInterface {
 
 }  // namespace
 
-Status register_stand_ins(const ExecutionPlan& method, const std::vector<std::string>& ids,
-                          const std::vector<std::shared_ptr<const Program>>& originals) {
+Result<std::map<std::string, std::size_t>> register_stand_ins(
+    const ExecutionPlan& method, const std::vector<std::string>& ids,
+    const std::vector<std::shared_ptr<const Program>>& originals) {
   // The runtime keeps names and backends until the process ends.
   static auto& registered = *new std::map<std::string, StandInBackend>();
   std::set<std::string> wanted(ids.begin(), ids.end());
@@ -128,17 +129,19 @@ Status register_stand_ins(const ExecutionPlan& method, const std::vector<std::st
       if (registered.contains(id) || et::get_backend_class(id.c_str()) == nullptr) wanted.insert(id);
     }
   }
+  std::map<std::string, std::size_t> delegates;
   for (const std::string& id : wanted) {
     std::deque<std::shared_ptr<const Program>> of_id;
     for (std::size_t i = 0; i < method.delegates.size(); ++i) {
       if (method.delegates[i].backend_id == id) of_id.push_back(originals[i]);
     }
+    if (!of_id.empty()) delegates[id] = of_id.size();
     const auto [place, is_new] = registered.try_emplace(id);
     place->second.provide(std::move(of_id));
     if (is_new && et::register_backend({place->first.c_str(), &place->second}) != et::Error::Ok)
       return failure("usage", "--stand-in", fmt::format("the runtime has {} itself", id));
   }
-  return {};
+  return delegates;
 }
 
 }  // namespace depute

@@ -111,8 +111,8 @@ struct Row {
   bool is_part = false;          // belongs to the row above it
 };
 
-// Text has the title with the number of rows, or with `has_names` a line of column names that starts with the
-// title, then TextOptions::top rows. A table without a title is shown whole.
+// Text has the title with the number of rows, or with `has_names` a line of column names, in which the title stands in place of the
+// first. TextOptions::top rows follow. A table without a title is shown whole.
 struct Table {
   std::string title = {};
   std::string page_title = {};  // title in a page, of a table without a title

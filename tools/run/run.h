@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,6 +69,8 @@ struct RunResult {
   std::vector<std::vector<RuntimeValue>> outputs = {};  // of each call
   std::vector<std::byte> dump = {};                     // ETDump, if traced
   std::vector<std::byte> values = {};                   // elements of the tensors that the dump names
+  std::map<std::string, std::size_t> stand_ins =
+      {};  // by backend: delegates that the reference kernels executed
   // Of each call, if the calls are the test cases of a bundled program: the verdicts of its outputs; none if nothing is expected.
   std::vector<std::vector<OutputError>> verdicts = {};
 };

@@ -12,6 +12,7 @@
 #include "support/number_text.h"
 #include "tools/document/document.h"
 #include "tools/run/run.h"
+#include "tools/run/stand_ins.h"
 
 namespace depute {
 namespace {
@@ -127,7 +128,7 @@ static void fields(FieldWriter& visit, const RunResult& result) {
       calls.back().outputs.push_back({as_tensor(result.outputs[i][k]), verdict_of(result, i, k)});
   }
   visit("version", 1, "program", result.program, "method", result.method, "load_ns", result.load_ns, "memory",
-        result.memory, "calls", calls);
+        result.memory, "calls", calls, "stand_ins", result.stand_ins);
 }
 
 std::string statistics_text(const TensorData& data) {
@@ -162,6 +163,7 @@ std::string run_text(const RunResult& result, bool has_color) {
       document.print("  {}output {}: {}{}", of_call, i, statistics_text(as_tensor(result.outputs[call][i])),
                      verdict_text(verdict_of(result, call, i)));
   }
+  if (!result.stand_ins.empty()) document.print("  {}", stand_ins_text(result.stand_ins));
   const RunMemory& memory = result.memory;
   document.print("Loaded in {:.3f} ms; the process took {} at most", milliseconds(result.load_ns),
                  bytes_text(memory.process));

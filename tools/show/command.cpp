@@ -83,7 +83,7 @@ Result<int> run_show(const ShowArguments& arguments, const Registry& registry) {
 
 Command show_command(const Compiler& compiler) {
   return make_command<ShowArguments>(
-      "show", "Print a .pt2, .pte, .bpte or .ir file as text", show_options,
+      "show", "Print a .pt2, .pte, .bpte, .ptd or .ir file as text", show_options,
       [&compiler](const ShowArguments& arguments) { return run_show(arguments, compiler.registry()); });
 }
 

@@ -29,6 +29,7 @@ struct TuneArguments {
   std::string plan;
   std::string runner;
   std::string runtime;
+  std::vector<std::string> plugins;
   std::vector<std::string> profiles;
   std::string budget = "60s";
   std::string color = "auto";
@@ -82,7 +83,8 @@ Result<std::vector<RecordedFiles>> parse_profiles(const TuneArguments& arguments
   const std::pair<std::string_view, bool> others[] = {{"--inputs", !arguments.inputs.empty()},
                                                       {"--threads", arguments.threads != 0},
                                                       {"--runner", !arguments.runner.empty()},
-                                                      {"--runtime", !arguments.runtime.empty()}};
+                                                      {"--runtime", !arguments.runtime.empty()},
+                                                      {"--plugin", !arguments.plugins.empty()}};
   for (const auto& [option, is_given] : others)
     if (is_given) return failure("usage", option, "nothing is run with --profile");
   return files;
@@ -90,10 +92,14 @@ Result<std::vector<RecordedFiles>> parse_profiles(const TuneArguments& arguments
 
 // The words before the program's path. A command of the user's may have arguments, as in a shell.
 Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) {
+  if (!arguments.runner.empty() && !arguments.plugins.empty())
+    return failure("usage", "--plugin", "it is for `depute run`, and --runner names another command");
   if (!arguments.runner.empty())
     return std::vector<std::string>{"/bin/sh", "-c", arguments.runner + " \"$@\"", arguments.runner};
   TRY(const std::string program, find_runner(arguments.runtime));
-  return std::vector<std::string>{program, "run"};
+  std::vector<std::string> words{program, "run"};
+  for (const std::string& plugin : arguments.plugins) words.insert(words.end(), {"--plugin", plugin});
+  return words;
 }
 
 // Fails for an output that cannot be written, before anything is measured.
@@ -114,7 +120,9 @@ Status check_outputs(const TuneArguments& arguments) {
 
 std::string runner_text(const TuneArguments& arguments) {
   if (!arguments.profiles.empty()) return "profiles";
-  return arguments.runner.empty() ? "depute run" : arguments.runner;
+  std::string words = arguments.runner.empty() ? "depute run" : arguments.runner;
+  for (const std::string& plugin : arguments.plugins) words += " --plugin " + plugin;
+  return words;
 }
 
 TunedPlan tuned_plan(const TuneArguments& arguments, const Tuned& tuned) {
@@ -248,6 +256,8 @@ std::vector<Option> tune_options(TuneArguments& arguments) {
            "instance; it gets the same words",
            "COMMAND"},
           runtime_option(arguments.runtime),
+          {"--plugin", &arguments.plugins, "Load a library that registers a backend or kernels first",
+           "FILE.so"},
           {"--profile", &arguments.profiles,
            "DUMP.etdp=MAP.json: run nothing, but put times together from ETDumps of programs of this model, "
            "with their debug maps",

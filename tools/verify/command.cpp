@@ -139,6 +139,7 @@ class Verifier {
   std::vector<Tap> taps_;
   std::vector<std::byte> lowered_;  // what the options give
   std::size_t runs_ = 0;
+  std::map<std::string, std::size_t> stand_ins_;  // of the first run
 };
 
 Status Verifier::lower() {
@@ -183,6 +184,7 @@ Result<std::vector<RuntimeValue>> Verifier::outputs_of(const RunnablePte& pte, c
   if (pte.executable != nullptr) request.originals = originals_of(*pte.executable, name);
   ++runs_;
   TRY(RunResult result, run_program_(request, *method));
+  if (runs_ == 1) stand_ins_ = std::move(result.stand_ins);
   return std::move(result.outputs.at(0));
 }
 
@@ -217,6 +219,7 @@ Result<Verification> Verifier::run() {
         "lowered with";
   }
   verification.runs = runs_;
+  verification.stand_ins = stand_ins_;
   return verification;
 }
 

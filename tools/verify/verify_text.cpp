@@ -7,6 +7,7 @@
 #include "depute/tools/verify.h"
 #include "support/fields.h"
 #include "tools/document/document.h"
+#include "tools/run/stand_ins.h"
 
 namespace depute {
 
@@ -38,6 +39,9 @@ std::string verification_text(const Verification& verification) {
   if (verification.search.fault) document.print("first to differ: {}", str(*verification.search.fault));
   if (!verification.folder.empty()) document.print("  its operands and results: {}", verification.folder);
   if (!verification.search.note.empty()) document.line(verification.search.note);
+  if (!verification.stand_ins.empty())
+    document.print("{}, and so not verified; --plugin loads a backend",
+                   stand_ins_text(verification.stand_ins));
   document.print("runs in ExecuTorch's runtime: {}", verification.runs);
   return render_text(document);
 }
@@ -61,7 +65,7 @@ static void fields(FieldWriter& visit, const Fault& fault) {
 static void fields(FieldWriter& visit, const Verification& verification) {
   visit("version", 1, "reference", verification.reference, "ok", verification.is_right(), "outputs",
         verification.outputs, "fault", verification.search.fault, "note", verification.search.note, "folder",
-        verification.folder, "runs", verification.runs);
+        verification.folder, "runs", verification.runs, "stand_ins", verification.stand_ins);
 }
 
 std::string verification_json(const Verification& verification) {

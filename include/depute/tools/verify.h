@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,6 +94,8 @@ struct Verification {
   FaultSearch search = {};
   std::string folder = {};  // where the values at the fault's border were saved
   std::size_t runs = 0;     // in ExecuTorch's runtime
+  // By backend: delegates that reference kernels executed, since the runtime lacks the backend. They were not verified.
+  std::map<std::string, std::size_t> stand_ins = {};
 
   DEPUTE_API bool is_right() const;
 };

@@ -241,6 +241,7 @@ def test_programs_that_do_not_lower(runner, tmp_path):
         (("-o", "/nowhere/m.pte"), "/nowhere"),
         (("--plan", "/nowhere/p.json"), "/nowhere"),
         (("--threads", "0"), "--threads"),
+        (("--plugin", "x.so"), "--plugin: it is for `depute run`, and --runner names another command"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

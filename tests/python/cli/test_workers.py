@@ -223,6 +223,7 @@ def test_workers_pass_their_suite(served, program, tmp_path):
     path = LISTING if program == "listing" else served / f"depute-backend-{program}"
     told = run("test-backend", f"exec:{path}", "--model", tmp_path / "s.ir")
     assert [line.split()[0] for line in told.splitlines()] == ["ok"] * 4
+    assert run("test-backend", f"exec:{path}").splitlines()[3:] == ["note   it compiled nothing: --model MODEL.pt2 also lowers a model with it"]
 
 
 def test_the_suite_finds_faults(tmp_path):
