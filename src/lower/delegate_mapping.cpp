@@ -44,7 +44,8 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert_handles(std::span<const s
   if (ids_.contains(key)) return failure(code, debug_id_text(key), "this identifier has an entry already");
   std::vector<std::uint32_t> kept;
   std::ranges::copy_if(handles, std::back_inserter(kept), [](std::uint32_t handle) { return handle != 0; });
-  if (kept.empty()) return failure(code, debug_id_text(key), "none of the nodes has a debug handle");
+  if (kept.empty())
+    return failure(code, debug_id_text(key), "its nodes have no debug handle; give no entry for them");
   std::ranges::sort(kept);
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   if (identifiers_ == Identifiers::Generated) ++next_;

@@ -175,7 +175,7 @@ using Status = Result<void>;
   declaration = std::move(result).value()
 
 // DEPUTE_TRY(auto x, f()): declares x with f()'s value, or returns f()'s Diagnostic from the enclosing
-// function.
+// function. It is several statements: put it in braces after an `if` or `for`.
 #define DEPUTE_TRY(declaration, ...) \
   DEPUTE_TRY_(DEPUTE_CONCAT(depute_try_, __COUNTER__), declaration, __VA_ARGS__)
 

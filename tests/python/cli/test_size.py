@@ -49,7 +49,7 @@ def ledger_of(file) -> dict:
 
 def lines_sum(text: str) -> int:
     """Of the lines of all groups, which must sum to their groups, and these to the total."""
-    table = text.partition("bytes that are there several times")[0]
+    table = text.partition("bytes that occur more than once")[0]
     lines = [(int(size), indent != "") for size, indent in re.findall(r"^ *(\d+) +[\d.]+%  (  )?\S", table, re.MULTILINE)]
     total, lines = lines[-1][0], lines[:-1]
     groups, rows = [], []
