@@ -63,7 +63,7 @@ Result<int> run_test(const WorkerArguments& arguments) {
     if (fault) code = report_error(*fault);
   }
   if (!arguments.models.empty() || code != exit_done) return code;
-  return print_out("note   it compiled nothing: --model MODEL.pt2 also lowers a model with it\n");
+  return print_out("note   nothing was compiled: --model MODEL.pt2 also lowers a model with the backend\n");
 }
 
 std::vector<Option> replay_options(WorkerArguments& arguments) {

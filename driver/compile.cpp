@@ -50,7 +50,21 @@ Status check_reports(const std::vector<std::string>& reports) {
 bool writes_standard_output(const CompileOptions& options) {
   return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
          is_standard_output(options.etrecord) || is_standard_output(options.stand_ins) ||
+         (options.update_lock && is_standard_output(options.lock)) ||
          std::ranges::any_of(options.reports, is_standard_output);
+}
+
+std::vector<std::string> input_files(const CompileOptions& options) {
+  std::vector<std::string> inputs;
+  if (!options.input.empty()) inputs.push_back(options.input);
+  for (const auto& [name, file] : options.methods) inputs.push_back(file);
+  for (const auto& [method, file] : options.calibrate) inputs.push_back(file);
+  for (const TestCaseFiles& test : options.bundle) {
+    inputs.push_back(test.inputs);
+    if (!test.expected.empty()) inputs.push_back(test.expected);
+  }
+  inputs.insert(inputs.end(), options.read_before.begin(), options.read_before.end());
+  return inputs;
 }
 
 namespace {
@@ -63,18 +77,9 @@ std::set<std::string> ptd_paths(const CompileOptions& options) {
 }
 
 Status add_inputs(const CompileOptions& options, OutputSet& outputs) {
-  std::vector<std::string> inputs;
-  if (!options.input.empty()) inputs.push_back(options.input);
-  for (const auto& [name, file] : options.methods) inputs.push_back(file);
-  for (const auto& [method, file] : options.calibrate) inputs.push_back(file);
-  for (const TestCaseFiles& test : options.bundle) {
-    inputs.push_back(test.inputs);
-    if (!test.expected.empty()) inputs.push_back(test.expected);
-  }
-  if (std::ranges::count(inputs, "-") > 1) {
+  const std::vector<std::string> inputs = input_files(options);
+  if (std::ranges::count(inputs, "-") > 1)
     return failure("usage", "-", "standard input can be read only once");
-  }
-  inputs.insert(inputs.end(), options.read_before.begin(), options.read_before.end());
   for (const std::string& input : inputs) outputs.add_input(input);
   return {};
 }

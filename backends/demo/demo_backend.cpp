@@ -5,6 +5,8 @@
 #include "depute/program/hash.h"
 #include "depute/program/walk.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <unordered_map>
 
 namespace depute::demo {
@@ -59,10 +61,12 @@ class DemoProgram {
   // The instruction's value stands for the result of `node`, if it computes it.
   Result<std::string> add(std::string_view op, std::initializer_list<const Node*> nodes,
                           std::string operands) {
-    DEPUTE_TRY(DelegateDebugId id, mapping_.insert(nodes));
-    instructions_ += std::string(op) + "," + std::to_string(std::get<std::int64_t>(id)) + ",";
+    const std::int64_t id = count_++;
+    const bool has_handle =
+        std::ranges::any_of(nodes, [](const Node* node) { return node->debug_handle != 0; });
+    if (has_handle) DEPUTE_TRY_STATUS(mapping_.insert(nodes, id));  // programs in the text form may have none
+    instructions_ += std::string(op) + "," + std::to_string(id) + ",";
     operands_ += std::move(operands) + ",";
-    ++count_;
     return std::to_string(next_value_++);
   }
   void set_result(const Node& node) { numbers_[node.result()] = next_value_ - 1; }
@@ -95,13 +99,13 @@ class DemoProgram {
  private:
   const Program& program_;
   const Method& method_;
-  DelegateMappingBuilder mapping_{DelegateMappingBuilder::Identifiers::Generated};
+  DelegateMappingBuilder mapping_{DelegateMappingBuilder::Identifiers::Given};
   NamedDataStore weights_;
   std::unordered_map<const Value*, std::size_t> numbers_;
   std::size_t next_value_ = 0;
   std::string instructions_;
   std::string operands_;
-  int count_ = 0;
+  std::int64_t count_ = 0;
 };
 
 // "1x2" for [1, 2].

@@ -39,6 +39,8 @@
 #include <utility>
 
 namespace depute {
+// Libraries that were built with other versions of this header may be in the same process: its classes have names of their own.
+inline namespace runtime_2 {
 
 // An exception with one of the runtime's own error codes; all others are Error::Internal.
 class RuntimeFailure : public std::runtime_error {
@@ -138,11 +140,12 @@ class RuntimeArguments {
 };
 
 // A part of a call in the runtime's trace: begins when it is made, ends when it is destroyed.
-class RuntimeEvent {
+class [[nodiscard]] RuntimeEvent {
  public:
+  // One of `name` and `id` is none: null, or less than 0. If both are, the event is not traced.
   RuntimeEvent(executorch::runtime::EventTracer* tracer, const char* name,
                executorch::runtime::DelegateDebugIntId id)
-      : tracer_(tracer) {
+      : tracer_(name != nullptr || id >= 0 ? tracer : nullptr) {
     if (tracer_ != nullptr) entry_ = tracer_->start_profiling_delegate(name, id);
   }
   ~RuntimeEvent() {
@@ -163,8 +166,9 @@ class RuntimeDelegate {
   virtual void execute(RuntimeArguments arguments) = 0;
 
  protected:
-  // Times a part of the present call, if the call is traced: `const auto timed = event(0);` the rest of its block. The
-  // compiler's half gave the id or name to its DelegateMappingBuilder, by which `depute profile` finds the lines of the model.
+  // Times a part of the present call, if the call is traced: `const auto timed = event(0);` the rest of its block. Only the thread
+  // that calls execute() may use it. The compiler's half gave the id or name to its DelegateMappingBuilder, by which
+  // `depute profile` finds the lines of the model.
   RuntimeEvent event(executorch::runtime::DelegateDebugIntId id) const { return {tracer_, nullptr, id}; }
   RuntimeEvent event(const char* name) const {
     return {tracer_, name, executorch::runtime::kUnsetDelegateDebugIntId};
@@ -172,7 +176,7 @@ class RuntimeDelegate {
 
  private:
   friend class RuntimeBackend;
-  executorch::runtime::EventTracer* tracer_ = nullptr;  // of the present call
+  executorch::runtime::EventTracer* tracer_ = nullptr;  // of the present call; null if it is not traced
 };
 
 using MakeRuntimeDelegate = std::function<std::unique_ptr<RuntimeDelegate>(const RuntimePayload& payload)>;
@@ -201,7 +205,9 @@ class RuntimeBackend final : public executorch::runtime::BackendInterface {
       executorch::runtime::Span<executorch::runtime::EValue*> arguments) const override {
     auto* delegate = static_cast<RuntimeDelegate*>(handle);
     delegate->tracer_ = context.event_tracer();
-    return guard([&] { delegate->execute(RuntimeArguments(arguments)); });
+    const auto error = guard([&] { delegate->execute(RuntimeArguments(arguments)); });
+    delegate->tracer_ = nullptr;
+    return error;
   }
 
   void destroy(executorch::runtime::DelegateHandle* handle) const override {
@@ -264,6 +270,7 @@ inline bool register_runtime_backend(const char* id, MakeRuntimeDelegate make) {
   return runtime_registry()({backend->id(), backend}) == executorch::runtime::Error::Ok;
 }
 
+}  // namespace runtime_2
 }  // namespace depute
 
 // Registers the class for delegates with this id when the library is loaded. Its constructor takes a RuntimePayload.

@@ -22,6 +22,15 @@ void move_handles(Node& node, std::uint32_t by) {
 
 }  // namespace
 
+std::unordered_set<std::uint32_t> debug_handles(const Program& program) {
+  std::unordered_set<std::uint32_t> handles;
+  for_each_nested_node(program, [&](const Node& node) {
+    for_each_origin(node, [&](const NodeOrigin& origin) { handles.insert(origin.debug_handle); });
+  });
+  handles.erase(0);  // of nodes without one
+  return handles;
+}
+
 std::uint32_t last_debug_handle(const Program& program) {
   std::uint32_t last = 0;
   for_each_nested_node(program, [&](const Node& node) {

@@ -4,11 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 
 #include "depute/program/program.h"
 #include "depute/program/result.h"
 
 namespace depute {
+
+// Returns all debug handles.
+std::unordered_set<std::uint32_t> debug_handles(const Program& program);
 
 // Returns the largest debug handle; 0 if there is none.
 std::uint32_t last_debug_handle(const Program& program);

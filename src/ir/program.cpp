@@ -114,9 +114,10 @@ void use_ops(Program& program, std::shared_ptr<const OpTable> ops) {
 }
 
 const InputSpec* input_spec(const Method& method, const Value& value) {
+  if (value.producer() != nullptr || method.graph == nullptr) return nullptr;
   const auto inputs = std::as_const(*method.graph).inputs();
   const std::uint32_t i = value.index();
-  if (value.producer() != nullptr || i >= inputs.size() || inputs[i] != &value) return nullptr;
+  if (i >= inputs.size() || inputs[i] != &value) return nullptr;
   CHECK(i < method.inputs.size()) << value.name().str();
   return &method.inputs[i];
 }

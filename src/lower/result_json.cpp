@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ir/debug_handles.h"
 #include "lower/number_runs.h"
 
 namespace depute {
@@ -17,7 +18,7 @@ namespace depute {
 struct HandleRows {
   DebugHandleMap map = {};
   std::int64_t room =
-      0;  // ids and handles that may be read: a few bytes of text stand for any number of them
+      0;  // numbers that ranges may stand for, beyond one each: a few bytes could stand for any number
 };
 
 namespace {
@@ -26,15 +27,18 @@ constexpr std::int64_t max_handle = std::numeric_limits<std::uint32_t>::max();
 
 class RowWriter {
  public:
+  explicit RowWriter(std::int64_t room) : room_(room) {}
+
   void add(const DelegateDebugId& id, const std::vector<std::uint32_t>& handles) {
     const auto* number = std::get_if<std::int64_t>(&id);
     if (number == nullptr || handles.size() != 1) {
       close_run();
       NumberRuns numbers;
-      for (const std::uint32_t handle : handles) numbers.add(handle);
+      for (const std::uint32_t handle : handles) add(numbers, handle);
       rows_.push_back({write_json(id), write_json(numbers)});
-    } else if (length_ > 0 && *number == first_ + length_ && handles[0] == handle_ + length_) {
+    } else if (length_ > 0 && *number == first_ + length_ && handles[0] == handle_ + length_ && room_ > 0) {
       ++length_;
+      --room_;
     } else {
       close_run();
       first_ = *number;
@@ -49,6 +53,15 @@ class RowWriter {
   }
 
  private:
+  void add(NumberRuns& numbers, std::int64_t handle) {
+    const std::size_t before = numbers.runs.size();
+    if (room_ > 0)
+      numbers.add(handle);
+    else
+      numbers.runs.emplace_back(handle, handle);
+    if (numbers.runs.size() == before) --room_;
+  }
+
   void close_run() {
     if (length_ == 1) rows_.push_back({first_, JsonValue::array({handle_})});
     if (length_ > 1) rows_.push_back({first_, first_ + length_ - 1, handle_});
@@ -56,6 +69,7 @@ class RowWriter {
   }
 
   JsonValue rows_ = JsonValue::array();
+  std::int64_t room_;
   std::int64_t first_ = 0;
   std::int64_t handle_ = 0;
   std::int64_t length_ = 0;
@@ -83,9 +97,9 @@ class RowReader {
     auto& [key, handles] = map_.emplace_back();
     TRY_STATUS(read_json(id, key));
     for (const auto& [first, last] : numbers.runs) {
-      if (first < 0 || last < first || last > max_handle || last - first >= room_)
+      if (first < 0 || last < first || last > max_handle)
         return list.fault(fmt::format("[{},{}] is not a range of debug handles", first, last));
-      room_ -= last - first + 1;
+      TRY_STATUS(take_room(list, last - first));
       for (std::int64_t handle = first; handle <= last; ++handle)
         handles.push_back(static_cast<std::uint32_t>(handle));
     }
@@ -96,23 +110,30 @@ class RowReader {
     std::int64_t numbers[3] = {};
     for (std::size_t i = 0; i < 3; ++i) TRY_STATUS(read_json(cells[i], numbers[i]));
     const auto& [first, last, handle] = numbers;
-    const bool is_sound = handle >= 0 && first >= 0 && last >= first && last - first < room_ &&
-                          handle <= max_handle - (last - first);
+    const bool is_sound = handle >= 0 && first >= 0 && last >= first && handle <= max_handle - (last - first);
     if (!is_sound) return row.fault(fmt::format("{} is not a range of ids", row.text()));
-    room_ -= last - first + 1;
+    TRY_STATUS(take_room(row, last - first));
     for (std::int64_t id = first; id <= last; ++id)
       map_.emplace_back(id, std::vector{static_cast<std::uint32_t>(handle + (id - first))});
     return {};
   }
 
+  Status take_room(const Json& place, std::int64_t numbers) {
+    if (numbers > room_)
+      return place.fault(fmt::format("ranges stand for {} more numbers than a map of this partition may have",
+                                     numbers - room_));
+    room_ -= numbers;
+    return {};
+  }
+
   DebugHandleMap& map_;
-  std::int64_t& room_;
+  std::int64_t room_;
 };
 
 }  // namespace
 
 static JsonValue json_of(const HandleRows& rows) {
-  RowWriter writer;
+  RowWriter writer(rows.room);
   for (const auto& [id, handles] : rows.map) writer.add(id, handles);
   return std::move(writer).take();
 }
@@ -175,16 +196,11 @@ ConstantNames constant_names(const Program& partition) {
   return names;
 }
 
-// What a debug map of this partition may have; more is treated as corrupt.
-std::int64_t room_for_ids(const Program& partition) {
-  constexpr std::int64_t base = 200'000;
-  constexpr std::int64_t per_node = 16;
-  std::size_t nodes = 0;
-  for (const auto& method : partition.methods) {
-    nodes += method->graph->node_count();
-    for (const auto& body : method->bodies) nodes += body->node_count();
-  }
-  return base + per_node * static_cast<std::int64_t>(nodes);
+// Room for ranges of 16 ids for each handle of the partition. A map that has more is written without ranges.
+std::int64_t room_for_ranges(const Program& partition) {
+  constexpr std::size_t base = 4096;
+  constexpr std::size_t ids_of_handle = 16;
+  return static_cast<std::int64_t>(base + ids_of_handle * debug_handles(partition).size());
 }
 
 StoredLayout stored_layout(const TensorType& type) {
@@ -220,7 +236,7 @@ Result<JsonValue> json_of_result(const PreprocessResult& result, const Program& 
   StoredResult stored{.result = {.delegate_info = result.delegate_info,
                                  .arena_padding = result.arena_padding,
                                  .inline_bytes = result.inline_bytes},
-                      .rows = {result.debug_handle_map}};
+                      .rows = {result.debug_handle_map, room_for_ranges(partition)}};
   TRY(stored.payload, write(*result.processed_bytes));
   const ConstantNames constants = constant_names(partition);
   for (const NamedData& named : result.data_store_output) {
@@ -237,7 +253,7 @@ Result<JsonValue> json_of_result(const PreprocessResult& result, const Program& 
 
 Result<PreprocessResult> result_of_json(const Json& json, const Program& partition, const ReadBytes& read) {
   StoredResult stored;
-  stored.rows.room = room_for_ids(partition);
+  stored.rows.room = room_for_ranges(partition);
   TRY_STATUS(read_json(json, stored));
   PreprocessResult result = std::move(stored.result);
   TRY(result.processed_bytes, read(stored.payload));

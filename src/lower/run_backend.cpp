@@ -11,7 +11,7 @@
 #include "depute/backend/backend.h"
 #include "depute/compiler/to_backend.h"
 #include "depute/program/program.h"
-#include "depute/program/walk.h"
+#include "ir/debug_handles.h"
 #include "lower/lowering_error.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
@@ -184,13 +184,10 @@ class BackendRun {
 
   Status check_debug_handles(const BackendJob& job, const DebugHandleMap& map) const {
     if (map.empty()) return {};
-    std::unordered_set<std::uint32_t> known;
-    for_each_nested_node(*job.partition->program, [&](const Node& node) {
-      for_each_origin(node, [&](const NodeOrigin& origin) { known.insert(origin.debug_handle); });
-    });
+    const std::unordered_set<std::uint32_t> known = debug_handles(*job.partition->program);
     for (const auto& [id, handles] : map) {
       for (std::uint32_t handle : handles) {
-        if (handle != 0 && known.contains(handle)) continue;
+        if (known.contains(handle)) continue;
         return bad_handles(job,
                            fmt::format("its delegate map names debug handle {}, which no node has", handle));
       }

@@ -150,11 +150,12 @@ class NodeOwners {
     }
   }
 
-  // Returns the tagged node itself or the one that takes it along in a body; null if it is undelegated.
+  // Returns the outermost node that takes it along in a body, even if it has a tag of its own, or the tagged node itself; null if
+  // it is undelegated.
   const Node* taken_with(const Node& node) const {
-    if (tag_of_.contains(&node)) return &node;
-    auto taken = taken_.find(&node.graph());
-    return taken == taken_.end() ? nullptr : taken_with(*taken->second);
+    const auto taken = taken_.find(&node.graph());
+    if (taken != taken_.end()) return taken_with(*taken->second);
+    return tag_of_.contains(&node) ? &node : nullptr;
   }
   Name tag_of(const Node& tagged) const { return tag_of_.at(&tagged); }
 

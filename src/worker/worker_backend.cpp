@@ -307,15 +307,13 @@ class WorkerPartitioner : public Partitioner {
     });
   }
 
-  // A failure is ignored here: the worker fails again in a call that reports it.
   bool keeps(const Node& node) const {
-    const auto answer = pool_->with([&](WorkerConnection& worker) -> Result<bool> {
+    return value_or_throw(pool_->with([&](WorkerConnection& worker) -> Result<bool> {
       TRY(const JsonDocument json, worker.ask({.call = "keep", .options = options_, .node = alone(node)}));
       const Json root(json);
       TRY(const Json kept, worker.checked(root.field("keep")));
       return worker.checked(kept.boolean());
-    });
-    return answer && *answer;
+    }));
   }
 
   Result<Answer> ask(const Program& program, const Method& method) const {

@@ -262,10 +262,12 @@ void WorkerConnection::close_result() {
 // Rejects links, directories and pipes: the file must be a regular file in the worker's directory. It may
 // have grown since the last answer.
 Status WorkerConnection::open_result(const std::string& name) {
-  if (name == result_name_ && result_file_.is_open()) return {};
   if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
     return failure("file", printable(name), "it is not the name of a file in the worker's folder");
   auto file = platform::File::open_in(work_, name);
+  const bool is_known = name == result_name_ && result_file_.is_open();
+  if (!file && is_known)
+    return {};  // its name is gone since the first answer; a file that has it again is another one
   if (!file) return failure("file", printable(name), file.error().message());
   const auto info = file->info();
   if (!info || !info->is_regular() || info->links > 1)

@@ -19,13 +19,14 @@ class Chip : public Backend {
                                       std::span<const CompileSpec> specs) const override {
     std::string text;
     for (const CompileSpec& spec : specs) text += spec.key + "!";
-    DelegateMappingBuilder mapping(DelegateMappingBuilder::Identifiers::Generated);
+    DelegateMappingBuilder mapping(DelegateMappingBuilder::Identifiers::Given);
+    std::int64_t instructions = 0;
     for (const Node& node : program.methods[0]->graph->nodes()) {
       if (node.op() != "chip.mul_relu.default" && node.op() != "aten.neg.default")
         return failure("chip", node.display_name(), "the chip has no such instruction");
-      DEPUTE_TRY(DelegateDebugId id, mapping.insert({&node}));
       text += node.op() == "aten.neg.default" ? "neg;" : "mul_relu;";
-      static_cast<void>(id);
+      const std::int64_t id = instructions++;
+      if (node.debug_handle != 0) DEPUTE_TRY_STATUS(mapping.insert({&node}, id));
     }
     return PreprocessResult{.processed_bytes = storage_of(text), .debug_handle_map = mapping.mapping()};
   }

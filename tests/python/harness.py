@@ -96,7 +96,9 @@ def depute_as_nobody(*arguments) -> Run:
 @functools.cache
 def commands() -> tuple[str, ...]:
     """The commands, in the order in which `depute --help` lists them."""
-    return tuple(re.findall(r"^  ([a-z][a-z-]*) {2,}", depute("--help").stdout, re.MULTILINE))
+    found = tuple(re.findall(r"^  ([a-z][a-z-]*) {2,}", depute("--help").stdout, re.MULTILINE))
+    assert "lower" in found
+    return found
 
 
 def lower(model: Path, out: Path, *options) -> Run:

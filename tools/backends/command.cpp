@@ -103,6 +103,9 @@ struct BackendsArguments {
 
 Result<int> run_backends(const BackendsArguments& arguments, Compiler& compiler) {
   std::string name = arguments.name;
+  if (arguments.recipes && arguments.json)
+    return failure("usage", "--recipes",
+                   "cannot be combined with --json, which has the recipes of each backend");
   if (arguments.recipes) return print_out(recipes_text(compiler.registry()));
   if (!name.empty()) DEPUTE_TRY_STATUS(add_worker(compiler, name));
   const Registry& registry = compiler.registry();

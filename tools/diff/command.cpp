@@ -63,9 +63,11 @@ Result<LoweringFacts> facts_of(const std::string& path, const RequestArguments& 
 
 // Reserves output files before any work starts, like all commands.
 Status reserve_page(const DiffArguments& arguments, OutputSet& outputs) {
-  outputs.add_input(arguments.before);
+  RequestArguments request = arguments.request;
+  request.model = arguments.before;
+  TRY(const CompileOptions options, read_request(request));
+  for (const std::string& file : input_files(options)) outputs.add_input(file);
   outputs.add_input(arguments.after);
-  for (const std::string& file : arguments.request.kernels) outputs.add_input(file);
   return arguments.page.empty() ? Status() : outputs.reserve("--page", arguments.page);
 }
 

@@ -86,10 +86,10 @@ std::string part_text(const Part& part, const std::string& output) {
 
 Result<std::string> extract(const ExtractArguments& arguments, Compiler& compiler) {
   TRY_STATUS(check_extract(arguments));
+  TRY(const CompileOptions options, read_request(arguments.request));
   OutputSet outputs;
-  outputs.add_input(arguments.request.model);
+  for (const std::string& file : input_files(options)) outputs.add_input(file);
   if (!arguments.sample.empty()) outputs.add_input(arguments.sample);
-  for (const std::string& file : arguments.request.kernels) outputs.add_input(file);
   TRY_STATUS(outputs.reserve("-o", arguments.output));
   if (!arguments.inputs.empty()) TRY_STATUS(outputs.reserve("--inputs", arguments.inputs));
   TRY(Part part, extract_part(arguments, compiler));

@@ -34,6 +34,8 @@ Result<Drawing> drawing_of(const RequestArguments& request, Compiler& compiler) 
     TRY(PteContents pte, read_pte(program, request.model));
     return draw(pte, request.model);
   }
+  if (request.model == "-")
+    return failure("usage", "MODEL", "a model from standard input can be read only once", "give a file");
   TRY(CompileOptions options, read_request(request));
   options.parts.page = true;
   TRY(Compiled compiled, run_request(request, options, compiler));
@@ -41,9 +43,9 @@ Result<Drawing> drawing_of(const RequestArguments& request, Compiler& compiler) 
 }
 
 Result<int> run_graph(const GraphArguments& arguments, Compiler& compiler) {
+  TRY(const CompileOptions options, read_request(arguments.request));
   OutputSet outputs;
-  outputs.add_input(arguments.request.model);
-  for (const std::string& kernels : arguments.request.kernels) outputs.add_input(kernels);
+  for (const std::string& file : input_files(options)) outputs.add_input(file);
   TRY_STATUS(outputs.reserve("-o", arguments.output));
   TRY(Drawing drawing, drawing_of(arguments.request, compiler));
   const auto format = std::ranges::find(drawing_formats(), arguments.format, &DrawingFormat::name);

@@ -53,7 +53,7 @@ Result<std::string> write_payload(const PayloadArguments& arguments) {
 
 Result<int> run_payload(const PayloadArguments& arguments) {
   TRY(const std::string text, write_payload(arguments));
-  return print_out(text);
+  return print_to(is_standard_output(arguments.output) ? stderr : stdout, text);
 }
 
 std::vector<Option> payload_options(PayloadArguments& arguments) {

@@ -1,4 +1,6 @@
 // depute profile: shows where a program spends its time, by lines of its model.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -62,6 +64,9 @@ Status write_files(const ProfileArguments& arguments, const Profile& profile) {
     if (!input.empty()) outputs.add_input(input);
   }
   const bool is_table = arguments.report.ends_with(".tsv");
+  if (!arguments.report.empty() && !is_table && !arguments.report.ends_with(".html") &&
+      !is_standard_output(arguments.report))
+    return failure("usage", "--report", fmt::format("'{}' must end in one of .html, .tsv", arguments.report));
   if (!arguments.report.empty()) TRY_STATUS(outputs.reserve("--report", arguments.report));
   if (!arguments.timeline.empty()) TRY_STATUS(outputs.reserve("--timeline", arguments.timeline));
   if (!arguments.tensors.empty()) TRY_STATUS(outputs.reserve("--tensors", arguments.tensors));

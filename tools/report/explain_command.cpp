@@ -22,12 +22,9 @@ struct ExplainArguments {
   bool json = false;
 };
 
-std::string text_of(const ExplainArguments& arguments, Report report, const std::string& node,
+std::string text_of(const ExplainArguments& arguments, const Report& report, const std::string& node,
                     std::FILE* stream) {
-  if (arguments.json) {
-    if (!node.empty()) std::erase_if(report.nodes, [&](const NodeReport& n) { return n.node != node; });
-    return report_json(report);
-  }
+  if (arguments.json) return node.empty() ? report_json(report) : explain_json(report, node);
   std::string text = explain_text(report, {.node = node, .color = has_color(stream, arguments.color)});
   if (!arguments.lock.empty() && report.lock_changes.empty())
     text += fmt::format("The plan is that of {}\n", printable(arguments.lock));
@@ -70,7 +67,7 @@ Result<int> run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   const bool is_locked = holds_lock(report, arguments.lock,
                                     "if this is what it should be, `depute lower --lock FILE --lock-update` "
                                     "writes the lock anew");
-  const int printed = print_to(stream, text_of(arguments, std::move(report), node, stream));
+  const int printed = print_to(stream, text_of(arguments, report, node, stream));
   return is_locked ? printed : exit_require;
 }
 

@@ -1,5 +1,7 @@
 // The parts of the JSON report that are written, but not read again.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tools/report/report_fields.h"
 
@@ -97,6 +99,26 @@ JsonValue json_of(const std::vector<StepTime>& times) {
 
 std::string report_json(const Report& report) {
   return json_document(report);
+}
+
+namespace {
+
+struct NodeOfReport {
+  const Report& report;
+  std::vector<NodeReport> nodes;
+};
+
+void fields(FieldWriter& visit, const NodeOfReport& part) {
+  report_fields(visit, part.report, part.nodes);
+}
+
+}  // namespace
+
+std::string explain_json(const Report& report, std::string_view node) {
+  NodeOfReport part{report, {}};
+  std::ranges::copy_if(report.nodes, std::back_inserter(part.nodes),
+                       [&](const NodeReport& each) { return each.node.str() == node; });
+  return json_document(part);
 }
 
 }  // namespace depute

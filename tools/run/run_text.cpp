@@ -163,7 +163,8 @@ std::string run_text(const RunResult& result, bool has_color) {
       document.print("  {}output {}: {}{}", of_call, i, statistics_text(as_tensor(result.outputs[call][i])),
                      verdict_text(verdict_of(result, call, i)));
   }
-  if (!result.stand_ins.empty()) document.print("  {}", stand_ins_text(result.stand_ins));
+  if (!result.stand_ins.empty())
+    document.print("  executed by the reference kernels: {}", stand_ins_text(result.stand_ins));
   const RunMemory& memory = result.memory;
   document.print("Loaded in {:.3f} ms; the process took {} at most", milliseconds(result.load_ns),
                  bytes_text(memory.process));

@@ -77,8 +77,7 @@ std::string stand_ins_text(const std::map<std::string, std::size_t>& delegates) 
   std::vector<std::string> of_backends;
   for (const auto& [backend, count] : delegates)
     of_backends.push_back(fmt::format("{} of {}", plural(count, "delegate"), backend));
-  return fmt::format("executed by the reference kernels: {}, which this runtime lacks",
-                     fmt::join(of_backends, ", "));
+  return fmt::format("{}, which this runtime lacks", fmt::join(of_backends, ", "));
 }
 
 std::vector<std::shared_ptr<const Program>> originals_of(const Executable& executable,

@@ -30,7 +30,7 @@ Result<std::vector<std::shared_ptr<const Program>>> read_stand_ins(const std::st
                                                                    const std::string& method,
                                                                    std::size_t delegates);
 
-// Names those that a run executed, by backend: "executed by the reference kernels: 2 delegates of Chip, which this runtime lacks".
+// Names those that a run executed, by backend: "2 delegates of Chip, which this runtime lacks".
 std::string stand_ins_text(const std::map<std::string, std::size_t>& delegates);
 
 }  // namespace depute

@@ -103,15 +103,15 @@ Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) 
 }
 
 // Fails for an output that cannot be written, before anything is measured.
-Status check_outputs(const TuneArguments& arguments) {
+Status check_outputs(const TuneArguments& arguments, const CompileOptions& options) {
   OutputSet outputs;
+  for (const std::string& file : input_files(options)) outputs.add_input(file);
   for (const std::string& input : arguments.inputs) outputs.add_input(input.substr(input.find('=') + 1));
   TRY(const std::vector<RecordedFiles> profiles, parse_profiles(arguments));
   for (const RecordedFiles& files : profiles) {
     outputs.add_input(files.dump);
     outputs.add_input(files.map);
   }
-  if (!arguments.request.model.empty()) outputs.add_input(arguments.request.model);
   if (!arguments.output.empty()) TRY_STATUS(outputs.reserve("-o", arguments.output));
   if (!arguments.plan.empty()) TRY_STATUS(outputs.reserve("--plan", arguments.plan));
   for (const std::string& report : arguments.request.reports) TRY_STATUS(outputs.reserve("--report", report));
@@ -180,7 +180,7 @@ Result<Tuned> find_plan(const TuneArguments& arguments, CompileOptions& options,
     TRY(tuning.meter.methods, parse_inputs(arguments));
   }
   tuning.meter.threads = arguments.threads;
-  TRY_STATUS(check_outputs(arguments));
+  TRY_STATUS(check_outputs(arguments, options));
   TRY_STATUS(prepare_request(arguments.request, options, compiler));
   TRY(const Exported exported, read_inputs(compiler, options));
   const DelegationPlan asked{.backends = options.lower.backends, .is_joint = options.lower.joint_planning};

@@ -40,7 +40,7 @@ std::string verification_text(const Verification& verification) {
   if (!verification.folder.empty()) document.print("  its operands and results: {}", verification.folder);
   if (!verification.search.note.empty()) document.line(verification.search.note);
   if (!verification.stand_ins.empty())
-    document.print("{}, and so not verified; --plugin loads a backend",
+    document.print("not verified: {} (the reference kernels executed them; --plugin loads a backend)",
                    stand_ins_text(verification.stand_ins));
   document.print("runs in ExecuTorch's runtime: {}", verification.runs);
   return render_text(document);

@@ -18,9 +18,10 @@ namespace depute {
 // Exit codes; stable.
 enum ExitCode : int {
   exit_done = 0,
-  exit_error = 1,    // invalid input, or lowering failed
-  exit_usage = 2,    // invalid command line
-  exit_require = 3,  // a --require or --lock was violated, or compared files differ
+  exit_error = 1,  // invalid input, or lowering failed
+  exit_usage = 2,  // invalid command line
+  exit_require =
+      3,  // a --require or --lock was violated, what is compared differs, or a runtime would not load it
 };
 
 // Runs the command that the arguments select (docs/cli.md) and returns the exit code. Call it once per

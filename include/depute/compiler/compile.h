@@ -44,7 +44,8 @@ struct CompileOptions {
   std::string output = {};
   std::vector<DataFile> ptd = {};      // files for constants and delegate data; other data stay in the output
   std::optional<TunedPlan> plan = {};  // from which lower.backends come, for the HTML page
-  std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON
+  std::vector<std::string> reports =
+      {};  // files; the extension says the format, as check_reports() knows them; "-": JSON
   std::string stand_ins =
       {};  // JSON file with what delegates compute, for `depute run` where their hardware is not there
   std::string debug_map = {};  // JSON file that maps instructions of the output to the model's source lines
@@ -70,6 +71,8 @@ struct Target {
 
 // Fails for a path of CompileOptions::reports whose extension is no format's.
 DEPUTE_API Status check_reports(const std::vector<std::string>& reports);
+// The files that are read, "-" for standard input.
+DEPUTE_API std::vector<std::string> input_files(const CompileOptions& options);
 // True if an output goes to standard output, so that messages must go to standard error.
 DEPUTE_API bool writes_standard_output(const CompileOptions& options);
 

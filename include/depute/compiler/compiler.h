@@ -9,8 +9,8 @@
 //   DEPUTE_TRY(Executable executable, to_executorch(std::move(delegated)));
 //   DEPUTE_TRY(PteFile file, write(executable));                          // file.pte
 //
-// Compiler::lower() is quantize(), to_edge(), to_backend() and lower_undelegated(). compile() (compile.h) is
-// everything from file to file. Reports are functions of stages (report.h).
+// Compiler::lower() is quantize(), tap(), to_edge(), to_backend() and lower_undelegated(), and adds constant methods. compile()
+// (compile.h) is everything from file to file. Reports are functions of stages (report.h).
 //
 // Several threads may use one compiler at a time as long as no thread adds to it.
 #pragma once

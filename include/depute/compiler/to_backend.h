@@ -86,7 +86,7 @@ enum class LoweringFault : std::uint8_t {
   NoBytes,            // a result without processed bytes
   BadArenaPadding,    // more than max_arena_padding bytes
   BadDebugHandles,    // a delegate map names handles that the partition does not have
-  BadNamedData,       // no key, no bytes, or an invalid alignment
+  BadNamedData,       // no key, no bytes, an invalid alignment, layout or tag
   NamedDataConflict,  // one key with different bytes
   BadBackendOp,       // an invalid backend op
   BackendOpLeft,      // an undelegated backend op without a kernel that cannot be replaced by a pattern

@@ -76,7 +76,7 @@ struct WriteOptions {
   // call, with their initial content, by their names in the file: Method::get_attribute() in the runtime.
   bool alloc_state = true;
   std::uint64_t constant_alignment =
-      16;  // of constants in their segment, in bytes; a power of two from 16 on
+      16;  // of constants in their segment, in bytes; a power of two; 16 at least
   // Decides where planned values lie. With `pin` and without banks, each memory that it names is a bank of any size;
   // values without a pin lie in memory 1. `place` and banks exclude each other.
   MemoryPlanner planner = {};

@@ -23,7 +23,7 @@
 
 namespace depute {
 
-// Describes an error: cause, place, and a hint for the user. Printed as "error[code] where: message", then
+// Describes an error: cause, place, and a hint for the user. Printed as "error[code]: where: message", then
 // source, details and hint.
 struct DEPUTE_API Diagnostic {
   std::string code = {};     // step that failed, e.g. "read_pt2"; messages start with it in brackets

@@ -187,6 +187,8 @@ DEPUTE_API std::string explain_text(const Report& report, const ExplainOptions& 
 // ReportParts::page.
 DEPUTE_API std::string doctor_text(const Report& report, const DoctorOptions& options = {});
 DEPUTE_API std::string report_json(const Report& report);
+// Likewise with one node alone in `nodes`. Totals are those of all nodes.
+DEPUTE_API std::string explain_json(const Report& report, std::string_view node);
 DEPUTE_API std::string report_html(const Report& report);
 DEPUTE_API std::string report_markdown(const Report& report);  // for a pull request comment
 DEPUTE_API std::string report_sarif(const Report& report);  // SARIF 2.1.0: undelegated nodes by source line

@@ -157,8 +157,11 @@ bool read_number(std::string_view text, ScalarType type, std::byte* bytes) {
     return with_native_type(type, [&]<typename T>(T) { return read_native<T>(text, bytes); });
   }
   const auto value = text == "nan" ? std::nan("") : parse_number<double>(text);
-  if (value) store_small(type, bytes, encode_small_float(type, *value));
-  return value.has_value();
+  if (!value) return false;
+  const std::uint16_t encoded = encode_small_float(type, *value);
+  store_small(type, bytes, encoded);
+  const double stored = decode_small_float(type, encoded);
+  return !std::isfinite(*value) || (std::isfinite(stored) && (stored < 0) == (*value < 0 && stored != 0));
 }
 
 void fill_random(std::span<std::byte> bytes, ScalarType type, std::uint64_t seed) {

@@ -175,14 +175,14 @@ Labeled prepare(Builder& b, Labeled x, const LabelSizes& sizes) {
   return x;
 }
 
-// Sums over labels that are not needed. Without a type, integers are summed in i64.
-Labeled reduce(Builder& b, Labeled x, const std::string& needed, Argument dtype = Argument::none()) {
+// Sums over labels that are not needed.
+Labeled reduce(Builder& b, Labeled x, const std::string& needed) {
   std::vector<std::int64_t> dims;
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     if (!has(needed, x.labels[i])) dims.push_back(static_cast<std::int64_t>(i));
   }
   if (dims.empty()) return x;
-  Value* sum = b.call("aten.sum.dim_IntList", {x.value, dims, false, dtype});
+  Value* sum = b.call("aten.sum.dim_IntList", {x.value, dims});
   return {sum, filter(x.labels, [&](char c) { return has(needed, c); })};
 }
 
@@ -192,11 +192,8 @@ class Contraction {
 
   // Returns the product of two operands; shared labels not in `needed` are summed over.
   Labeled contract(Labeled left, Labeled right, const std::string& needed) {
-    const ScalarType type = left.value->tensor().dtype;  // of both factors of the product
-    const bool is_float = is_floating(type) || is_complex(type);
-    const Argument dtype = is_float ? Argument::none() : Argument::of(type);
-    left = reduce(b_, left, needed + right.labels, dtype);
-    right = reduce(b_, right, needed + left.labels, dtype);
+    left = reduce(b_, left, needed + right.labels);
+    right = reduce(b_, right, needed + left.labels);
     std::string batch = filter(left.labels, [&](char c) { return has(right.labels, c) && has(needed, c); });
     std::string inner = filter(left.labels, [&](char c) { return has(right.labels, c) && !has(needed, c); });
     std::string rows = filter(left.labels, [&](char c) { return !has(right.labels, c); });

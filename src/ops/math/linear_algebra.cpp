@@ -395,6 +395,9 @@ Result<std::vector<bool>> named_dims(const OpCall& call, std::string_view list, 
 Replacement trilinear(Builder& b, const OpCall& call) {
   constexpr std::string_view inputs[][2] = {{"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}};
   const std::size_t rank = call.tensor("i1").rank() + call.ints("expand1").size();
+  const ScalarType dtype = call.tensor("i1").dtype;
+  if (!is_floating(dtype) && !is_complex(dtype))
+    return type_error(fmt::format("_trilinear of {} is not supported", name(dtype)));
   const std::int64_t unroll_dim = call.integer("unroll_dim");
   if (unroll_dim < 0 || unroll_dim >= static_cast<std::int64_t>(rank))
     return argument_error(fmt::format("unroll_dim {} is out of range for rank {}", unroll_dim, rank));
@@ -406,6 +409,9 @@ Replacement trilinear(Builder& b, const OpCall& call) {
   const SymInt* slices = nullptr;
   for (const auto& [tensor, list] : inputs) {
     const TensorType& type = call.tensor(tensor);
+    if (type.dtype != dtype)
+      return type_error(
+          fmt::format("_trilinear of {} and {} is not supported", name(dtype), name(type.dtype)));
     if (type.rank() + call.ints(list).size() != rank)
       return argument_error(
           fmt::format("'{}' and '{}' must have {} dimensions together", tensor, list, rank));

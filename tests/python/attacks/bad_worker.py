@@ -273,7 +273,7 @@ ANSWERS = {
     "preprocess-handles-run": lambda: say({"result": {**PAYLOAD, "map": [[0, 3, 70]]}}),
     "preprocess-long-run": lambda: say({"result": {**PAYLOAD, "map": [[0, 4_000_000_000, 0]]}}),
     "preprocess-long-runs": lambda: say({"result": {**PAYLOAD, "map": [[0, 9_000_000, 1]] * 100_000}}),
-    "preprocess-most-ids": lambda: say({"result": {**PAYLOAD, "map": [[0, 199_999, 1]]}}),
+    "preprocess-most-ids": lambda: say({"result": {**PAYLOAD, "map": [[0, 4_096, 1]]}}),
     "preprocess-run-of-a-million": lambda: say({"result": {**PAYLOAD, "map": [[0, 999_999, 1]]}}),
     "preprocess-run-backwards": lambda: say({"result": {**PAYLOAD, "map": [[3, 1, 1]]}}),
     "preprocess-run-of-two": lambda: say({"result": {**PAYLOAD, "map": [[0, 1]]}}),

@@ -75,8 +75,8 @@ BAD = {
     "partition-no-such-constant": ["worker.bad-answer", "no input"],
     "partition-unasked": ["worker.bad-answer", "an unexpected answer"],
     "preprocess-handles-backwards": ["worker.bad-answer", "[3,1] is not a range of debug handles"],
-    "preprocess-handles-long": ["worker.bad-answer", "is not a range of debug handles"],
-    "preprocess-handles-again": ["worker.bad-answer", "is not a range of debug handles"],
+    "preprocess-handles-long": ["worker.bad-answer", "ranges stand for 39"],
+    "preprocess-handles-again": ["worker.bad-answer", "ranges stand for 89"],
     "preprocess-nothing": ["worker.bad-answer", "'result'"],
     "preprocess-no-payload": ["worker.bad-answer", "'payload'"],
     "preprocess-no-file": ["worker.bad-answer", "nowhere"],
@@ -87,9 +87,10 @@ BAD = {
     "preprocess-numbers": ["worker.bad-answer"],
     "preprocess-handles": ["to_backend.bad-debug-handles", "77"],
     "preprocess-handles-run": ["to_backend.bad-debug-handles", "70"],
-    "preprocess-long-run": ["worker.bad-answer", "is not a range of ids"],
-    "preprocess-long-runs": ["worker.bad-answer", "is not a range of ids"],
-    "preprocess-run-of-a-million": ["worker.bad-answer", "[0,999999,1] is not a range of ids"],
+    "preprocess-long-run": ["worker.bad-answer", "ranges stand for 39"],
+    "preprocess-long-runs": ["worker.bad-answer", "ranges stand for 89"],
+    "preprocess-most-ids": ["to_backend.bad-debug-handles", "which no node has"],
+    "preprocess-run-of-a-million": ["worker.bad-answer", "ranges stand for 99", "more numbers than a map of this partition may have"],
     "preprocess-run-backwards": ["worker.bad-answer", "is not a range of ids"],
     "preprocess-run-of-two": ["worker.bad-answer"],
     "preprocess-padding": ["to_backend.bad-arena-padding"],
@@ -121,7 +122,6 @@ LARGEST = {
     "partition-most-names": 6,
     "partition-most-strings": 63,
     "preprocess-most-blobs": 126,  # for two partitions
-    "preprocess-most-ids": 0,
 }
 
 

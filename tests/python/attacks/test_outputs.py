@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy
 import pytest
 from harness import DEPUTE, ROOT, TIMEOUT, depute, depute_as_nobody, lower, sample
 
@@ -69,6 +70,31 @@ def test_no_output_replaces_the_data_of_a_text(tmp_path):
     before = contents(tmp_path)
     run = depute("lower", text, "-o", tmp_path / "w.bin")
     assert_unchanged(tmp_path, before, run, 2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "graph m.pt2 --quantize static --calibrate y.npz -o y.npz",
+        "graph m.pt2 --kernels k.txt -o k.txt",
+        "extract m.pt2 --module a --quantize static --calibrate y.npz -o p.ir --sample x.npz --inputs y.npz",
+        "extract m.pt2 --module a --kernels k.ir -o k.ir",
+        "diff m.pt2 m.pt2 --kernels k.html --page k.html",
+        "tune m.pt2 --backend xnnpack --quantize static --calibrate y.npz --plan y.npz",
+        "tune m.pt2 --method other=mm.pt2 --backend xnnpack --plan mm.pt2",
+        "tune m.pt2 --kernels k.txt --backend xnnpack --plan k.txt",
+    ],
+)
+def test_no_output_of_a_tool_replaces_a_file_that_it_reads(words, model, tmp_path):
+    (tmp_path / "mm.pt2").write_bytes(model.read_bytes())
+    for name in ("x.npz", "y.npz"):
+        numpy.savez(tmp_path / name, numpy.zeros((2, 16), "f4"))
+    for name in ("k.txt", "k.ir", "k.html"):
+        (tmp_path / name).write_text("shop::blend(Tensor a) -> Tensor\n")
+    before = contents(tmp_path)
+    run = depute(*re.sub(r"\w+\.\w+", lambda file: str(tmp_path / file[0]), words).split())
+    assert_unchanged(tmp_path, before, run, 2)
+    assert "is the input" in run.stderr, run.stderr
 
 
 def test_no_output_replaces_redirected_input(model, tmp_path):

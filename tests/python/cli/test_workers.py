@@ -3,6 +3,8 @@
 import json
 import os
 import subprocess
+import sys
+import time
 
 import pytest
 from harness import DEPUTE, MODELS, ROOT, sample
@@ -223,7 +225,7 @@ def test_workers_pass_their_suite(served, program, tmp_path):
     path = LISTING if program == "listing" else served / f"depute-backend-{program}"
     told = run("test-backend", f"exec:{path}", "--model", tmp_path / "s.ir")
     assert [line.split()[0] for line in told.splitlines()] == ["ok"] * 4
-    assert run("test-backend", f"exec:{path}").splitlines()[3:] == ["note   it compiled nothing: --model MODEL.pt2 also lowers a model with it"]
+    assert run("test-backend", f"exec:{path}").splitlines()[3:] == ["note   nothing was compiled: --model MODEL.pt2 also lowers a model with the backend"]
 
 
 def test_the_suite_finds_faults(tmp_path):
@@ -263,3 +265,63 @@ def test_two_of_one_id_are_not_asked_at_once(served, tmp_path):
         asked = [word for each in words for word in ("--backend", each)]
         told = run("lower", sample("conv_relu_tan"), *asked, "-o", tmp_path / "m.pte", code=2)
         assert "have the same id, XnnpackBackend" in told
+
+
+# --- answers that once were taken for others
+
+SCRIPT = """#!{python}
+import json, os, sys, time
+number = 0
+for line in sys.stdin:
+    request = json.loads(line)
+    match request["call"]:
+        case "describe":
+            answers = [{{"protocol": 3, "id": "Scripted"}}]
+        case "options":
+            answers = [{options}]
+        case "keep":
+            time.sleep({keep_seconds})
+            sys.exit(3)
+        case "partition":
+            answers = [{{"answers": [{{"answer": "take", "nodes": [0, 2]}}], "regions": {{"merge_unconnected": False}}}}]
+        case "preprocess":
+            answers = []
+            for each in request["partitions"]:
+                while os.path.exists("result"):  # taken over, once it was read
+                    time.sleep(0.01)
+                open("result", "w").write(f"payload {{number}}")
+                number += 1
+                print(json.dumps({{"result": {{"payload": {{"file": "result"}}}}}}), flush=True)
+    for answer in answers:
+        print(json.dumps(answer), flush=True)
+"""
+
+
+def scripted(tmp_path, **settings):
+    program = tmp_path / "scripted"
+    program.write_text(SCRIPT.format(python=sys.executable, **{"options": "{}", "keep_seconds": 0, **settings}))
+    program.chmod(0o755)
+    return f"exec:{program}"
+
+
+def test_a_file_that_has_the_name_of_an_earlier_one_is_another(tmp_path):
+    (tmp_path / "m.ir").write_text(
+        "program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.relu.default(%x)\n  %t: f32[2] = aten.tan.default(%a)\n"
+        "  %b: f32[2] = aten.relu.default(%t)\n  return %b\n}\n"
+    )
+    run("lower", tmp_path / "m.ir", "--backend", scripted(tmp_path), "--jobs", 1, "-o", tmp_path / "m.pte")
+    for number in range(2):
+        run("payload", tmp_path / "m.pte", "--delegate", number, "-o", tmp_path / "payload")
+        assert (tmp_path / "payload").read_text() == f"payload {number}"
+
+
+@pytest.mark.parametrize("keep_seconds, words", [(0, "worker.ended"), (60, "worker.timed-out")])
+def test_a_failure_of_keep_is_told(keep_seconds, words, tmp_path):
+    """And no other node is asked about, so that a worker that hangs takes its time once."""
+    nodes = "\n".join(f"  %{i + 1}: f32[2] = aten.hardswish.default(%{i})" for i in range(4))
+    (tmp_path / "m.ir").write_text(f"program\nmethod forward(%0: f32[2]) {{\n{nodes}\n  return %4\n}}\n")
+    worker = scripted(tmp_path, options='{"keep": ["aten.hardswish.default"], "asks": True}', keep_seconds=keep_seconds)
+    start = time.monotonic()
+    told = run("lower", tmp_path / "m.ir", "--backend", worker, "--worker-time", "2", "-o", tmp_path / "m.pte", code=1)
+    assert f"error[{words}]" in told, told
+    assert time.monotonic() - start < 6

@@ -139,7 +139,8 @@ def test_parts_of_a_delegate_are_timed(tmp_path):
     assert [re.match(r"\S+", each)[0] for each in delegates] == ["demo0", "aten::mul.out", "demo1"]
     parts = [re.findall(r"^ +\. (\d+) +([\d.]+) .*\n +\S+make_samples\.py:\d+$", each, re.MULTILINE) for each in delegates]
     assert [sorted(number for number, _ in each) for each in parts] == [["0"], [], ["0", "1", "2"]]
-    assert sum(float(time) for time in (time for each in parts for _, time in each)) <= sum(float(re.search(r"\d+\.\d+", each)[0]) for each in delegates)
+    for each, of_each in zip(delegates, parts):
+        assert sum(float(time) for _, time in of_each) <= float(re.search(r"\d+\.\d+", each)[0]) + 0.003  # rounded
     # A run that is not traced has no tracer.
     run(tmp_path / "m.pte", "--random", "--plugin", DEMO)
 

@@ -111,5 +111,21 @@ TEST(ElementText, RandomNumbersStayInTheirRanges) {
   }
 }
 
+TEST(ReadNumber, RefusesWhatASmallFloatCannotHold) {
+  std::array<std::byte, 2> bytes = {};
+  const auto is_read = [&](std::string_view text, ScalarType type) {
+    return read_number(text, type, bytes.data());
+  };
+  EXPECT_TRUE(is_read("65504", ScalarType::F16));
+  EXPECT_TRUE(is_read("-1e-20", ScalarType::F16)) << "rounded to -0";
+  EXPECT_TRUE(is_read("inf", ScalarType::F16));
+  EXPECT_TRUE(is_read("nan", ScalarType::BF16));
+  EXPECT_FALSE(is_read("65520", ScalarType::F16));
+  EXPECT_FALSE(is_read("-1e39", ScalarType::BF16));
+  EXPECT_FALSE(is_read("1e6", ScalarType::F8E4M3FN));
+  EXPECT_TRUE(is_read("3", ScalarType::F8E8M0FNU)) << "rounded";
+  EXPECT_FALSE(is_read("-1", ScalarType::F8E8M0FNU));
+}
+
 }  // namespace
 }  // namespace depute

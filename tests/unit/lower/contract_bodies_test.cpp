@@ -100,6 +100,28 @@ TEST(Contract, WholeControlFlowNodeIsTakenWithItsBodies) {
   expect_same_control_flow(program, lowered.program);
 }
 
+// ExecuTorch's partitioners tag control flow and the nodes of its bodies alike.
+TEST(Contract, NodesOfBodiesMayHaveTheTagOfTheNodeThatTakesThem) {
+  Lowered lowered = lower_text(R"(program
+method forward(%x: f32[2], %p: bool[]) {
+  graph @then(%u: f32[2]) {
+    %s: f32[2] = aten.neg.default(%u) !a0
+    return %s
+  }
+  %a: f32[2] = aten.neg.default(%x) !a0
+  %b: f32[2] = higher_order.cond(%p, @then, @then, [%a]) !a0
+  return %b
+}
+)");
+  expect_sound(lowered.program);
+  EXPECT_THAT(delegate_names(lowered.program), ElementsAre("a0"));
+  ASSERT_EQ(lowered.verdicts.size(), 3u);
+  for (const NodeVerdict& verdict : lowered.verdicts) {
+    EXPECT_TRUE(verdict.verdict.delegated) << verdict.node.str() << ": " << verdict.verdict.rule;
+    EXPECT_EQ(verdict.delegate.str(), "a0") << verdict.node.str();
+  }
+}
+
 TEST(Contract, OneTagInTwoGraphsIsADelegateInEach) {
   Lowered lowered = lower_text(R"(program
 method forward(%x: f32[2], %p: bool[]) {
