@@ -265,9 +265,9 @@ Status WorkerConnection::open_result(const std::string& name) {
   if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
     return failure("file", printable(name), "it is not the name of a file in the worker's folder");
   auto file = platform::File::open_in(work_, name);
-  const bool is_known = name == result_name_ && result_file_.is_open();
-  if (!file && is_known)
-    return {};  // its name is gone since the first answer; a file that has it again is another one
+  const bool is_gone = !file && file.error() == std::errc::no_such_file_or_directory;
+  // The name is gone since the first answer with it. A file that has it again is another one.
+  if (is_gone && name == result_name_ && result_file_.is_open()) return {};
   if (!file) return failure("file", printable(name), file.error().message());
   const auto info = file->info();
   if (!info || !info->is_regular() || info->links > 1)

@@ -289,7 +289,10 @@ for line in sys.stdin:
             for each in request["partitions"]:
                 while os.path.exists("result"):  # taken over, once it was read
                     time.sleep(0.01)
-                open("result", "w").write(f"payload {{number}}")
+                if {is_link} and number == 1:
+                    os.symlink("/etc/passwd", "result")
+                else:
+                    open("result", "w").write(f"payload {{number}}")
                 number += 1
                 print(json.dumps({{"result": {{"payload": {{"file": "result"}}}}}}), flush=True)
     for answer in answers:
@@ -299,17 +302,28 @@ for line in sys.stdin:
 
 def scripted(tmp_path, **settings):
     program = tmp_path / "scripted"
-    program.write_text(SCRIPT.format(python=sys.executable, **{"options": "{}", "keep_seconds": 0, **settings}))
+    program.write_text(SCRIPT.format(python=sys.executable, **{"options": "{}", "keep_seconds": 0, "is_link": False, **settings}))
     program.chmod(0o755)
     return f"exec:{program}"
 
 
-def test_a_file_that_has_the_name_of_an_earlier_one_is_another(tmp_path):
-    (tmp_path / "m.ir").write_text(
+@pytest.fixture
+def two_parts(tmp_path):
+    path = tmp_path / "m.ir"
+    path.write_text(
         "program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.relu.default(%x)\n  %t: f32[2] = aten.tan.default(%a)\n"
         "  %b: f32[2] = aten.relu.default(%t)\n  return %b\n}\n"
     )
-    run("lower", tmp_path / "m.ir", "--backend", scripted(tmp_path), "--jobs", 1, "-o", tmp_path / "m.pte")
+    return path
+
+
+def test_a_link_that_has_the_name_of_an_earlier_file_is_refused(two_parts, tmp_path):
+    told = run("lower", two_parts, "--backend", scripted(tmp_path, is_link=True), "--jobs", 1, "-o", tmp_path / "m.pte", code=1)
+    assert "worker.bad-answer" in told and "result: " in told, told
+
+
+def test_a_file_that_has_the_name_of_an_earlier_one_is_another(two_parts, tmp_path):
+    run("lower", two_parts, "--backend", scripted(tmp_path), "--jobs", 1, "-o", tmp_path / "m.pte")
     for number in range(2):
         run("payload", tmp_path / "m.pte", "--delegate", number, "-o", tmp_path / "payload")
         assert (tmp_path / "payload").read_text() == f"payload {number}"
