@@ -74,5 +74,13 @@ TEST(ResultJson, ShortTextStandsForFewNumbers) {
       HasSubstr("ranges stand for 1 more numbers than"));
 }
 
+TEST(ResultJson, RangesOfAMapAreLimitedTogether) {
+  const JsonValue rows =
+      JsonValue::array({JsonValue::array({0, 4000, 1}), JsonValue::array({5000, 9000, 1})});
+  const auto result = read({{"payload", {{"text", "p"}}}, {"map", rows}});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().str(), HasSubstr("ranges stand for 3888 more numbers than"));
+}
+
 }  // namespace
 }  // namespace depute
