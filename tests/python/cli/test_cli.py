@@ -2,11 +2,12 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 import torch
 from executorch.runtime import Runtime, Verification
-from harness import assert_refused, commands, depute, lower, sample
+from harness import DEPUTE, TIMEOUT, assert_refused, commands, depute, lower, sample
 
 MLP = sample("mlp")
 
@@ -180,3 +181,24 @@ def test_backends_planned_together(tmp_path):
     lower(model, tmp_path / "out.pte", "--backend", "demo", "--backend", "xnnpack", "--together", "--report", report)
     owners = {node["op"]: node["owner"] for node in json.loads(report.read_text())["nodes"]}
     assert owners["aten.tan.default"] == "demo" and owners["aten.mul.Tensor"] == "xnnpack"
+
+
+def test_totals_of_one_node_are_those_of_all():
+    of_all = json.loads(depute("explain", sample("conv_relu_tan"), "--backend", "xnnpack", "--json").stdout)
+    name = next(node["name"] for node in of_all["nodes"] if node["delegate"] is None)
+    of_one = json.loads(depute("explain", sample("conv_relu_tan"), "--backend", "xnnpack", "--json", "--node", name).stdout)
+    assert [node["name"] for node in of_one["nodes"]] == [name] and len(of_all["nodes"]) > 1
+    assert of_one["totals"] == of_all["totals"]
+
+
+def test_outputs_on_standard_output_are_alone_there(tmp_path):
+    pte = tmp_path / "m.pte"
+    lower(MLP, pte, "--backend", "xnnpack")
+    lower(MLP, pte, "--backend", "xnnpack", "--lock", tmp_path / "m.lock", "--lock-update")
+    assert depute("payload", pte, "-o", tmp_path / "payload").code == 0
+    for words, file in (
+        (("payload", pte, "-o", "-"), tmp_path / "payload"),
+        (("lower", MLP, "--backend", "xnnpack", "-o", pte, "--lock", "-", "--lock-update"), tmp_path / "m.lock"),
+    ):
+        done = subprocess.run([DEPUTE, *words], capture_output=True, timeout=TIMEOUT)
+        assert done.returncode == 0 and done.stdout == file.read_bytes() and done.stderr

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 
 import pytest
-from harness import DEPUTE, TIMEOUT, commands, depute, depute_as_nobody, lower, sample
+from harness import DEPUTE, ROOT, TIMEOUT, commands, depute, depute_as_nobody, lower, sample
 
 MLP = sample("mlp")
 
@@ -19,6 +19,8 @@ MLP = sample("mlp")
         (("--backend", "xnnpack", "lower", MLP), "is before the command"),
         ((MLP,), "the commands are " + ", ".join(commands())),
         (("verify", MLP), "PTE is required"),
+        (("backends", "--recipes", "--json"), "--recipes: cannot be combined with --json"),
+        (("profile", ROOT / "tests/profile/vision.etdp", "--report", "p.txt"), "'p.txt' must end in one of .html, .tsv"),
         (("verify", MLP, "m.pte", "--tolerance", "x"), "'x' is not a number of 0 or more"),
         (("lower", MLP, MLP), "mlp.pt2"),
         (("lower", MLP, "--jobs", "0"), "--jobs"),
