@@ -106,6 +106,7 @@ Result<std::vector<std::string>> runner_command(const TuneArguments& arguments) 
 Status check_outputs(const TuneArguments& arguments, const CompileOptions& options) {
   OutputSet outputs;
   for (const std::string& file : input_files(options)) outputs.add_input(file);
+  for (const std::string& plugin : arguments.plugins) outputs.add_input(plugin);
   for (const std::string& input : arguments.inputs) outputs.add_input(input.substr(input.find('=') + 1));
   TRY(const std::vector<RecordedFiles> profiles, parse_profiles(arguments));
   for (const RecordedFiles& files : profiles) {

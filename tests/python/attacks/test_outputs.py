@@ -83,6 +83,7 @@ def test_no_output_replaces_the_data_of_a_text(tmp_path):
         "tune m.pt2 --backend xnnpack --quantize static --calibrate y.npz --plan y.npz",
         "tune m.pt2 --method other=mm.pt2 --backend xnnpack --plan mm.pt2",
         "tune m.pt2 --kernels k.txt --backend xnnpack --plan k.txt",
+        "tune m.pt2 --backend xnnpack --plugin k.txt --plan k.txt",
     ],
 )
 def test_no_output_of_a_tool_replaces_a_file_that_it_reads(words, model, tmp_path):

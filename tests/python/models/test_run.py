@@ -145,6 +145,16 @@ def test_parts_of_a_delegate_are_timed(tmp_path):
     run(tmp_path / "m.pte", "--random", "--plugin", DEMO)
 
 
+@pytest.mark.skipif(not DEMO.exists(), reason="the demo's runtime half is built with ExecuTorch 1.5 (make runtime)")
+def test_tune_measures_a_backend_whose_runtime_half_is_a_plugin(tmp_path):
+    words = ["tune", sample("conv_relu_tan"), "--backend", "demo", "--budget", "2s", "--plan", tmp_path / "plan.json"]
+    without = depute(*words)
+    assert without.code != 0 or "BackendWithDelegateMappingDemo is not registered" in without.stdout, without
+    done = depute(*words, "--plugin", DEMO)
+    assert done.code == 0 and "is not registered" not in done.stdout + done.stderr, done
+    assert json.loads((tmp_path / "plan.json").read_text())["runner"] == f"depute run --plugin {DEMO}"
+
+
 def test_a_small_model_takes_milliseconds(tmp_path):
     lower(sample("mlp"), tmp_path / "m.pte", "--backend", "xnnpack")
     times = []

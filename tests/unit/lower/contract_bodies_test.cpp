@@ -100,19 +100,22 @@ TEST(Contract, WholeControlFlowNodeIsTakenWithItsBodies) {
   expect_same_control_flow(program, lowered.program);
 }
 
-// ExecuTorch's partitioners tag control flow and the nodes of its bodies alike.
-TEST(Contract, NodesOfBodiesMayHaveTheTagOfTheNodeThatTakesThem) {
-  Lowered lowered = lower_text(R"(program
-method forward(%x: f32[2], %p: bool[]) {
-  graph @then(%u: f32[2]) {
+// With a place for a tag of the control flow.
+constexpr std::string_view one_tag_in_two_graphs = R"(program
+method forward(%x: f32[2], %p: bool[]) {{
+  graph @then(%u: f32[2]) {{
     %s: f32[2] = aten.neg.default(%u) !a0
     return %s
-  }
+  }}
   %a: f32[2] = aten.neg.default(%x) !a0
-  %b: f32[2] = higher_order.cond(%p, @then, @then, [%a]) !a0
+  %b: f32[2] = higher_order.cond(%p, @then, @then, [%a]){}
   return %b
-}
-)");
+}}
+)";
+
+// ExecuTorch's partitioners tag control flow and the nodes of its bodies alike.
+TEST(Contract, NodesOfBodiesMayHaveTheTagOfTheNodeThatTakesThem) {
+  Lowered lowered = lower_text(fmt::format(one_tag_in_two_graphs, " !a0"));
   expect_sound(lowered.program);
   EXPECT_THAT(delegate_names(lowered.program), ElementsAre("a0"));
   ASSERT_EQ(lowered.verdicts.size(), 3u);
@@ -123,17 +126,7 @@ method forward(%x: f32[2], %p: bool[]) {
 }
 
 TEST(Contract, OneTagInTwoGraphsIsADelegateInEach) {
-  Lowered lowered = lower_text(R"(program
-method forward(%x: f32[2], %p: bool[]) {
-  graph @then(%u: f32[2]) {
-    %s: f32[2] = aten.neg.default(%u) !a0
-    return %s
-  }
-  %a: f32[2] = aten.neg.default(%x) !a0
-  %b: f32[2] = higher_order.cond(%p, @then, @then, [%a])
-  return %b
-}
-)");
+  Lowered lowered = lower_text(fmt::format(one_tag_in_two_graphs, ""));
   expect_sound(lowered.program);
   EXPECT_THAT(delegate_names(lowered.program), ElementsAre("a0", "a0_1"));
   EXPECT_EQ(get_delegates(lowered.program).size(), 2u);
